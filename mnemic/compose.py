@@ -154,7 +154,7 @@ def ray_engine_factory(
         return RayEngine(
             cluster,
             clock,
-            MindSealRecipe(key=folder.key, card=folder.key_header, check=keys.check, run=random_id()),
+            MindSealRecipe(key=folder.key, key_header=folder.key_header, check=keys.check, run=random_id()),
             namespace=f"mnemic-{keys.check[:16]}",
             stop_timeout_s=stop_timeout_s,
             on_close=on_close,

@@ -55,14 +55,14 @@ _RELOAD_S = 30.0
 
 def serve_embedded(
     home: Path,
-    card: ServerInfo,
+    info: ServerInfo,
     clock: Clock,
     run_dir: RunDir,
     sockets: Sequence[socket.socket],
     tcp: TcpListener | None,
     release: Callable[[], None],
 ) -> int:
-    """Serve with the actors in threads of this process; lock, card and sockets are its own.
+    """Serve with the actors in threads of this process; lock, info file and sockets are its own.
 
     Args:
         release: lets those go who wait at the service's socket.
@@ -71,20 +71,20 @@ def serve_embedded(
     def make_engine(folder: MindFolder, keys: Keys) -> Engine:
         return EmbeddedEngine(clock, stop_timeout_s=_ACTOR_STOP_S)
 
-    process = ServerProcess(home, card, clock, run_dir, make_engine, release=release)
+    process = ServerProcess(home, info, clock, run_dir, make_engine, release=release)
     return process.run(sockets, tcp, vanish=run_dir.unpublish)
 
 
 def serve_on_ray(
     home: Path,
-    card: ServerInfo,
+    info: ServerInfo,
     clock: Clock,
     run_dir: RunDir,
     sockets: Sequence[socket.socket],
     tcp: TcpListener | None,
     address: str | None,
 ) -> int:
-    """Serve with the actors in processes under Ray; lock, card and sockets are the parent's.
+    """Serve with the actors in processes under Ray; lock, info file and sockets are the parent's.
 
     Args:
         address: of the Ray to use; one of this process's own where absent.
@@ -99,7 +99,7 @@ def serve_on_ray(
     try:
         make_engine = ray_engine_factory(cluster, clock, stop_timeout_s=_ACTOR_STOP_S)
         lost = cluster.lost_reason if local is None else local.lost_reason
-        return ServerProcess(home, card, clock, run_dir, make_engine, lost).run(sockets, tcp, vanish=run_dir.unpublish)
+        return ServerProcess(home, info, clock, run_dir, make_engine, lost).run(sockets, tcp, vanish=run_dir.unpublish)
     finally:
         (cluster.close if local is None else local.stop)()
 
@@ -110,7 +110,7 @@ class ServerProcess:
     def __init__(
         self,
         home: Path,
-        card: ServerInfo,
+        info: ServerInfo,
         clock: Clock,
         run_dir: RunDir,
         make_engine: EngineFactory,
@@ -120,13 +120,13 @@ class ServerProcess:
         """Make it; `run` begins.
 
         Args:
-            card: what it says of itself.
+            info: what it says of itself.
             make_engine: makes the engine of one mind.
             lost: says why the engines are gone, if they are.
             release: called again and again as long as it serves; on Ray the parent has its like.
         """
         self._home = home
-        self._card = msgspec.structs.replace(card, settings=settings_digest(home))  # an edit from now on is one
+        self._info = msgspec.structs.replace(info, settings=settings_digest(home))  # an edit from now on is one
         self._clock = clock
         self._run_dir = run_dir
         self._lost = lost
@@ -134,7 +134,7 @@ class ServerProcess:
         self._settings_error = ""
         self._metrics = Metrics()
         self._requests = RequestTracker(clock, self._metrics)
-        self._unlocked = UnlockedKeys(home, card.engine)
+        self._unlocked = UnlockedKeys(home, info.engine)
         self._actor_systems = ActorSystems(
             home,
             clock,
@@ -147,7 +147,7 @@ class ServerProcess:
         )
         self._minds = self._actor_systems.open_minds
         self._installation = Installation()
-        self._follows_settings = card.engine == self._actor_systems.settings["runtime.engine"]  # --engine else
+        self._follows_settings = info.engine == self._actor_systems.settings["runtime.engine"]  # --engine else
         self._is_replaced = False
         self._leave_reason = ""  # why it leaves as soon as nobody waits for it
         self._drainer = DrainThread(home, self._minds, self.track_request, clock, self._is_locked)
@@ -157,7 +157,7 @@ class ServerProcess:
         """What the process says of itself."""
         degraded = [self._settings_error] if self._settings_error else []
         degraded += self._drainer.problems()
-        return msgspec.structs.asdict(self._card) | {"degraded": degraded, "unlocked": self._unlocked.minds()}
+        return msgspec.structs.asdict(self._info) | {"degraded": degraded, "unlocked": self._unlocked.minds()}
 
     def track_request(self, verb: str, trace: str | None = None, *, idle: bool = False) -> AbstractContextManager[None]:
         """Note a request, from its start to its end."""
@@ -169,8 +169,8 @@ class ServerProcess:
         Raises:
             AlreadyServed: it was started in the foreground, and is not older than who asks.
         """
-        if self._card.mode == "foreground" and their_protocol <= PROTOCOL:
-            raise AlreadyServed(home=str(self._home), pid=self._card.pid, engine=self._card.engine)
+        if self._info.mode == "foreground" and their_protocol <= PROTOCOL:
+            raise AlreadyServed(home=str(self._home), pid=self._info.pid, engine=self._info.engine)
         _log.info("asked to leave: %s", reason)
         if their_protocol > PROTOCOL:  # what it breaks off, the next process refuses to those who waited for this one
             self._leave_reason = reason
@@ -182,7 +182,7 @@ class ServerProcess:
 
         Args:
             sockets: for HTTP and for MCP first.
-            vanish: takes card and sockets away.
+            vanish: takes info file and sockets away.
         """
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self._events.put("leave"))
@@ -195,12 +195,12 @@ class ServerProcess:
         steward.start()
         self._drainer.start()
         self._publish_state("ready")
-        _log.info("serving %s: Mnemic %s, %s engine", self._home, __version__, self._card.engine)
+        _log.info("serving %s: Mnemic %s, %s engine", self._home, __version__, self._info.engine)
         faces.run()
         self._events.put("leave")
         steward.join()
         _log.info("left")
-        return EXIT_REPLACED if self._is_replaced and self._card.mode == "foreground" else 0
+        return EXIT_REPLACED if self._is_replaced and self._info.mode == "foreground" else 0
 
     def _run_until_stopped(self, faces: FaceServer, vanish: Callable[[], None]) -> None:
         try:
@@ -212,8 +212,8 @@ class ServerProcess:
             try:
                 vanish()  # whoever comes from now on waits for the next process
             except OSError as error:  # that one clears what is left, and the minds are closed all the same
-                _log.error("card and sockets cannot be removed: %s", error.strerror or type(error).__name__)
-            self._card = msgspec.structs.replace(self._card, state="draining")
+                _log.error("info file and sockets cannot be removed: %s", error.strerror or type(error).__name__)
+            self._info = msgspec.structs.replace(self._info, state="draining")
             faces.stop(_FACES_STOP_S)
             self._drainer.stop(_DRAINER_STOP_S)
             self._minds.close(_USERS_STOP_S)
@@ -240,8 +240,8 @@ class ServerProcess:
             if self._is_idle():
                 _log.info("nobody has wanted anything for %g s", self._idle_exit_s)
                 return
-            if not os.path.exists(self._card.http_socket):
-                _log.error("the socket %s is gone, and with it whoever could ask: ending", self._card.http_socket)
+            if not os.path.exists(self._info.http_socket):
+                _log.error("the socket %s is gone, and with it whoever could ask: ending", self._info.http_socket)
                 return
 
     def _force_exit(self) -> None:
@@ -257,7 +257,7 @@ class ServerProcess:
         return bool(self._leave_reason) and self._requests.is_quiet(_QUIET_S)
 
     def _is_idle(self) -> bool:
-        if self._card.mode != "on-demand":
+        if self._info.mode != "on-demand":
             return False
         if not self._drainer.has_polled:
             return False
@@ -280,7 +280,7 @@ class ServerProcess:
         Raises:
             BadSettings, InvalidValue, ActorRefused: they cannot be used either.
         """
-        if not settings_edited(self._card.settings, self._home):
+        if not settings_edited(self._info.settings, self._home):
             return False
         self._actor_systems.settings = load_settings(self._home / "mnemic.toml")
         self._events.put("reload")
@@ -291,7 +291,7 @@ class ServerProcess:
         read = settings_digest(self._home)
         try:
             settings = load_settings(self._home / "mnemic.toml")
-            if self._follows_settings and settings["runtime.engine"] != self._card.engine:
+            if self._follows_settings and settings["runtime.engine"] != self._info.engine:
                 self._leave_for(settings["runtime.engine"])
                 return
         except MnemicError as error:
@@ -300,12 +300,12 @@ class ServerProcess:
             return
         self._actor_systems.settings, self._settings_error = settings, ""
         set_level(self._actor_systems.settings["runtime.log_level"])
-        self._card = msgspec.structs.replace(self._card, settings=read)
+        self._info = msgspec.structs.replace(self._info, settings=read)
         try:
-            self._run_dir.publish(self._card)
+            self._run_dir.publish(self._info)
         except (StoreReadOnly, DiskFull) as error:
             # It serves on: only `doctor` does not see yet that they are in force.
-            _log.warning("the card was not written: %s", error.code)
+            _log.warning("the info file was not written: %s", error.code)
         until = self._clock.monotonic_s() + _RELOAD_S
         while not self._minds.close_when_unused(_TICK_S):  # by and by, so that nobody waits long, and SIGTERM is heard
             if self._clock.monotonic_s() > until or not self._events.empty():
@@ -327,11 +327,11 @@ class ServerProcess:
         self._is_replaced, self._leave_reason = True, f"the settings name the engine {engine}"
 
     def _publish_state(self, state: str, cause: str = "") -> None:
-        written = self._run_dir.read_info() or self._card
-        self._card = msgspec.structs.replace(
-            self._card, state=state, cause=cause or written.cause, restarts=written.restarts
+        written = self._run_dir.read_info() or self._info
+        self._info = msgspec.structs.replace(
+            self._info, state=state, cause=cause or written.cause, restarts=written.restarts
         )
-        self._run_dir.publish(self._card)
+        self._run_dir.publish(self._info)
 
     def _faces(self, http: socket.socket, mcp: socket.socket, tcp: TcpListener | None) -> FaceServer:
         def setting(name: str) -> Any:
@@ -351,7 +351,7 @@ class ServerProcess:
             self._minds,
             self,
             metrics=lambda: (CONTENT_TYPE, self._metrics.exposition()),
-            mcp=McpHttp(server, self._card.started_in),
+            mcp=McpHttp(server, self._info.started_in),
             unlocked=self._unlocked,
             setting=setting,
             locked_answer=partial(locked_hook_reply, self._home),

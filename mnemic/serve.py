@@ -2,7 +2,7 @@
 
 A client starts one on demand; `mnemic serve` takes over from it. The engine is the one that the home's settings name
 (`runtime.engine`), unless `mnemic serve --engine` says another. On Ray this runs in a child of
-`mnemic.runtime.engine.ray.parent`, which holds lock, card and sockets in its stead.
+`mnemic.runtime.engine.ray.parent`, which holds lock, info file and sockets in its stead.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _serve_locked(
     engine: str,
     release: Callable[[], None],
 ) -> int:
-    """Bind the sockets of a home whose lock is held, write the card, and serve.
+    """Bind the sockets of a home whose lock is held, write the info file, and serve.
 
     Args:
         release: lets those go who wait at the service's socket.
@@ -125,7 +125,7 @@ def _serve_locked(
         sockets += [] if tcp is None else [tcp.listening]
         folder, http, mcp = run_dir.bind_sockets()
         sockets[:0] = [http, mcp]
-        card = ServerInfo(
+        info = ServerInfo(
             protocol=PROTOCOL,
             version=__version__,
             pid=os.getpid(),
@@ -137,15 +137,15 @@ def _serve_locked(
             tcp=None if tcp is None else _address(tcp.listening),
             started_in="" if options.on_demand else _working_folder(),
         )
-        run_dir.publish(card)
+        run_dir.publish(info)
         release()
-        serving = _serving_text(home, card, tcp)
+        serving = _serving_text(home, info, tcp)
         if engine == "ray":
-            say(f"starting Ray to serve {home}, process {card.pid}; it takes seconds, and whoever asks meanwhile waits")
+            say(f"starting Ray to serve {home}, process {info.pid}; it takes seconds, and whoever asks meanwhile waits")
             with log_to(log_path(home), rotate=False):
                 try:
                     return DriverParent(
-                        run_dir, card, clock, card.pid, ready=lambda: _say_if_heard(say, serving), release=release
+                        run_dir, info, clock, info.pid, ready=lambda: _say_if_heard(say, serving), release=release
                     ).run(lambda numbers: _child_command(home, options, numbers), sockets)
                 finally:
                     _clean_up_ray(home)  # a child that was killed has left it
@@ -153,7 +153,7 @@ def _serve_locked(
         with log_to(log_path(home)):
             from mnemic.process import serve_embedded  # here: it loads all there is, and clients may knock by now
 
-            return serve_embedded(home, card, clock, run_dir, sockets, tcp, release)
+            return serve_embedded(home, info, clock, run_dir, sockets, tcp, release)
     finally:
         run_dir.unpublish()
         for one in sockets:
@@ -174,15 +174,15 @@ def acquire_home(home: Path, clock: Clock, *, foreground: bool) -> RunDir | None
     pause = threading.Event()
     asked: set[tuple[int, str]] = set()
     while not run_dir.acquire_server_lock():
-        card = run_dir.read_info()
-        if card is not None and card.state != "draining" and card.is_alive():
+        info = run_dir.read_info()
+        if info is not None and info.state != "draining" and info.is_alive():
             if not foreground:
                 return None
-            if card.mode == "foreground":
-                raise AlreadyServed(home=str(home), pid=card.pid, engine=card.engine)
-            if (card.pid, card.started) not in asked:  # once one has left, a client may have started another
-                asked.add((card.pid, card.started))
-                request_drain(card, "mnemic serve")
+            if info.mode == "foreground":
+                raise AlreadyServed(home=str(home), pid=info.pid, engine=info.engine)
+            if (info.pid, info.started) not in asked:  # once one has left, a client may have started another
+                asked.add((info.pid, info.started))
+                request_drain(info, "mnemic serve")
         if clock.monotonic_s() > until:
             raise not_served(home, "another process holds its lock")
         pause.wait(0.05)
@@ -192,17 +192,17 @@ def acquire_home(home: Path, clock: Clock, *, foreground: bool) -> RunDir | None
 def _service_serves(home: Path, clock: Clock) -> bool:
     """Have the home's service started, where there is one and nobody serves; returns whether it serves now."""
     run_dir = RunDir(home)
-    card = run_dir.read_info()
-    if card is not None and card.is_alive() and card.state != "draining":
+    info = run_dir.read_info()
+    if info is not None and info.is_alive() and info.state != "draining":
         return False  # somebody else was quicker
     if not wake_service(run_dir.folder):
         return False
-    card = run_dir.read_info()
-    if card is not None and card.protocol < PROTOCOL:  # the service is another installation's: it is of no use here
-        request_drain(card, "an older service")
-        wait_exited(card, clock, _LOCK_TIMEOUT_S)
+    info = run_dir.read_info()
+    if info is not None and info.protocol < PROTOCOL:  # the service is another installation's: it is of no use here
+        request_drain(info, "an older service")
+        wait_exited(info, clock, _LOCK_TIMEOUT_S)
         return False
-    return card is not None and card.is_alive()
+    return info is not None and info.is_alive()
 
 
 def option_error(options: ServeOptions) -> str | None:
@@ -225,13 +225,13 @@ def option_error(options: ServeOptions) -> str | None:
     return None
 
 
-def _serving_text(home: Path, card: ServerInfo, tcp: TcpListener | None) -> str:
+def _serving_text(home: Path, info: ServerInfo, tcp: TcpListener | None) -> str:
     """What is said once a home is served: by whom, at which addresses, and where to read what can be asked there."""
-    said = f"serving {home} on the {card.engine} engine, process {card.pid}; Ctrl-C ends it"
+    said = f"serving {home} on the {info.engine} engine, process {info.pid}; Ctrl-C ends it"
     if tcp is None:
-        page = f"curl --unix-socket {shlex.quote(card.http_socket)} http://mnemic/openapi.json"
-        return f"{said}\nit answers at {card.http_socket}; what can be asked: {page}"
-    return f"{said}\nit answers at {tcp.url} and {card.http_socket}; what can be asked: {tcp.url}/docs"
+        page = f"curl --unix-socket {shlex.quote(info.http_socket)} http://mnemic/openapi.json"
+        return f"{said}\nit answers at {info.http_socket}; what can be asked: {page}"
+    return f"{said}\nit answers at {tcp.url} and {info.http_socket}; what can be asked: {tcp.url}/docs"
 
 
 def _say_nothing(line: str) -> None:
@@ -307,8 +307,8 @@ def _run_ray_child(home: Path, options: ServeOptions, clock: Clock, numbers: Seq
     *listening, life = numbers
     sockets = [socket.socket(fileno=number) for number in listening]
     run_dir = RunDir(home)
-    card = run_dir.read_info()
-    if card is None:
+    info = run_dir.read_info()
+    if info is None:
         raise not_served(home, "its parent went before it began")
     threading.Thread(target=_exit_with_parent, args=(life,), daemon=True, name="mnemic-parent").start()
     with log_to(log_path(home)):
@@ -316,7 +316,7 @@ def _run_ray_child(home: Path, options: ServeOptions, clock: Clock, numbers: Seq
         from mnemic.runtime.serve.http.tcp import tcp_listener
 
         tcp = tcp_listener(str(options.http), sockets[2], **_tcp_options(home, options)) if sockets[2:] else None
-        return serve_on_ray(home, card, clock, run_dir, sockets, tcp, options.address)
+        return serve_on_ray(home, info, clock, run_dir, sockets, tcp, options.address)
 
 
 def _exit_with_parent(life: int) -> None:

@@ -158,7 +158,7 @@ def _no_user_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _cheap_passphrases() -> Iterator[None]:
-    """A passphrase that is set in this process costs nothing, whoever asks for it: what it costs stands in the card."""
+    """A passphrase that is set in this process costs nothing, whoever asks: what it costs stands in the key header."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(key_slots, "SCRYPT", (1 << 4, 8, 1))
         yield

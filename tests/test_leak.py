@@ -60,10 +60,10 @@ class Corpus:
         return b"".join(self._random.choices(units, k=size_bytes // UNIT_BYTES))
 
 
-def ask(card: ServerInfo, message: Any, mind: str = "default") -> Any:
+def ask(info: ServerInfo, message: Any, mind: str = "default") -> Any:
     """Ask one process, and start no other where it is gone."""
     headers = {"Content-Type": "application/json", "Mnemic-Mind": mind, "Mnemic-Create": "1", "Mnemic-Timeout": "120"}
-    return decode(call(card.http_socket, "POST", f"/api/{message_path(message)}", encode(message), headers))
+    return decode(call(info.http_socket, "POST", f"/api/{message_path(message)}", encode(message), headers))
 
 
 def files_since(folders: Sequence[Path], started: float) -> Iterator[Path]:
@@ -92,12 +92,12 @@ def holding(mark: bytes, paths: Iterator[Path]) -> list[Path]:
     return found
 
 
-def fill(card: ServerInfo, corpus: Corpus, large: int) -> dict[str, list[bytes]]:
+def fill(info: ServerInfo, corpus: Corpus, large: int) -> dict[str, list[bytes]]:
     """Have texts of all sizes kept in every mind; returns the ids of the large ones."""
     ids: dict[str, list[bytes]] = {mind: [] for mind in MINDS}
 
     def keep(mind: str, text: bytes) -> bytes:
-        kept = ask(card, CaptureText(text=text, role="user", session="s", place=BENCH_SCOPE), mind)
+        kept = ask(info, CaptureText(text=text, role="user", session="s", place=BENCH_SCOPE), mind)
         assert isinstance(kept, TextCaptured)
         return kept.id
 
@@ -130,20 +130,20 @@ def together(acts: Sequence[Callable[[], Any]]) -> None:
 
 
 def ask_until_killed(
-    card: ServerInfo, messages: Callable[[], Iterator[Any]], mind: str, answered: threading.Event
+    info: ServerInfo, messages: Callable[[], Iterator[Any]], mind: str, answered: threading.Event
 ) -> None:
     """Ask, again and again, until nobody is there any more."""
     try:
         while True:
             for message in messages():
-                ask(card, message, mind)
+                ask(info, message, mind)
                 answered.set()
     except (OSError, http.client.HTTPException, MnemicError):  # it was killed
         answered.set()
 
 
 def under_load_until_killed(
-    card: ServerInfo, corpus: Corpus, ids: dict[str, list[bytes]], full: Callable[[], bool]
+    info: ServerInfo, corpus: Corpus, ids: dict[str, list[bytes]], full: Callable[[], bool]
 ) -> None:
     """Ask for everything at once, wait until it is full, and kill whoever serves."""
     threads, answers = [], []
@@ -156,7 +156,7 @@ def under_load_until_killed(
 
         for _ in range(2):
             answers.append(threading.Event())
-            threads.append(threading.Thread(target=ask_until_killed, args=(card, messages, mind, answers[-1])))
+            threads.append(threading.Thread(target=ask_until_killed, args=(info, messages, mind, answers[-1])))
     for thread in threads:
         thread.start()
     try:
@@ -164,7 +164,7 @@ def under_load_until_killed(
             assert answer.wait(BOUND_S)
         wait_until(full, "filling the object store", 240)
     finally:
-        whole = process_family(card.pid)
+        whole = process_family(info.pid)
         kill(whole)
         wait_until(lambda: all(not one.is_running() or one.status() == "zombie" for one in whole), "the end", 30)
         for thread in threads:
@@ -193,12 +193,12 @@ def leaks(home: Path, engine: str, large: int, before: Sequence[str] = (), *, fi
     started, corpus = time.time() - 2, Corpus()
     for mind in MINDS:
         create_mind(home, mind, SystemClock())
-    with served(home, engine, before) as card:
-        ids = fill(card, corpus, large)
-        found = ask(card, GetMemories(ids=tuple(ids["other"][:1])), "other")
+    with served(home, engine, before) as info:
+        ids = fill(info, corpus, large)
+        found = ask(info, GetMemories(ids=tuple(ids["other"][:1])), "other")
         assert isinstance(found, Memories)
         assert corpus.mark in found.memories[0].data
-        under_load_until_killed(card, corpus, ids, (lambda: spilled(home)) if fills else (lambda: True))
+        under_load_until_killed(info, corpus, ids, (lambda: spilled(home)) if fills else (lambda: True))
         searched = [Path(folder) for folder in TEMPORARY if Path(folder).is_dir()]
         assert any(path.name.startswith("store.db") for path in files_since([home], started))
         return holding(corpus.mark, files_since([*searched, home], started))

@@ -382,7 +382,7 @@ class BackupLocked(StoreError):
 
 
 class NewerSchema(StoreError):
-    """Of a store, of the card that says what opens it, or of a backup: its form is one of a later version."""
+    """Of a store, of the key header that says what opens it, or of a backup: its form is one of a later version."""
 
     sentence = "{path} was written by a newer Mnemic ({form} {found}; this one knows {known})."
     remedy = "Update Mnemic; nothing was changed."

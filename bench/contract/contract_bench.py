@@ -220,7 +220,7 @@ def _ray(mind: MindFolder, keys: Keys) -> Iterator[Engine]:
     try:
         from mnemic.runtime.engine.ray.engine import RayEngine
 
-        seal = MindSealRecipe(key=mind.key, card=mind.key_header, check=keys.check, run=random_id())
+        seal = MindSealRecipe(key=mind.key, key_header=mind.key_header, check=keys.check, run=random_id())
         engine = RayEngine(ray.cluster, SystemClock(), seal, namespace="mnemic-contract", stop_timeout_s=10.0)
         yield engine
         engine.close()

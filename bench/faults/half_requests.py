@@ -102,21 +102,21 @@ def _attack(home: Path, kind: str, numbers: list[int], seed: int) -> Iterator[Ca
     """Send them; yields a case for each, the flaws of process and home with the last."""
     found: dict[int, list[Flaw]] = {number: [] for number in numbers}
     last = found[numbers[-1]]
-    with served(home, "embedded", options=("--http", "127.0.0.1:0")) as card:
+    with served(home, "embedded", options=("--http", "127.0.0.1:0")) as info:
         token = (home / "http-token").read_text("ascii").strip()
-        process = psutil.Process(card.pid)
-        _ask_as_owner(card)
+        process = psutil.Process(info.pid)
+        _ask_as_owner(info)
         before = process.num_fds()
         for start in range(0, len(numbers), WAVE):
             wave = numbers[start : start + WAVE]
             with ExitStack() as stack:
                 opened = {}
                 for number in wave:
-                    connection = stack.enter_context(_connect(card, kind))
+                    connection = stack.enter_context(_connect(info, kind))
                     opened[number] = connection
-                    _send(connection, _request(number, seed, token, card))
+                    _send(connection, _request(number, seed, token, info))
                 try:
-                    _ask_as_owner(card)
+                    _ask_as_owner(info)
                 except (MnemicError, OSError, *CONNECTION_LOST) as error:
                     found[wave[-1]].append(Flaw("crashed", f"the owner's call was not answered: {error}"))
                 for number, connection in opened.items():
@@ -138,22 +138,22 @@ def _attack(home: Path, kind: str, numbers: list[int], seed: int) -> Iterator[Ca
         yield Case(at=number, flaws=flaws)
 
 
-def _request(number: int, seed: int, token: str, card: ServerInfo) -> bytes:
+def _request(number: int, seed: int, token: str, info: ServerInfo) -> bytes:
     """The request of a number: a question, and what became of it."""
     drawn = random.Random(f"{seed} {number}")
     whole = (
-        f"POST /api/recall HTTP/1.1\r\nHost: {card.tcp}\r\nAuthorization: Bearer {token}\r\n"
+        f"POST /api/recall HTTP/1.1\r\nHost: {info.tcp}\r\nAuthorization: Bearer {token}\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(_QUESTION)}\r\n\r\n"
     ).encode() + _QUESTION
     return _GARBLERS[number % len(_GARBLERS)](drawn, whole)
 
 
-def _connect(card: ServerInfo, kind: str) -> socket.socket:
+def _connect(info: ServerInfo, kind: str) -> socket.socket:
     if kind == "unix":
         connection = socket.socket(socket.AF_UNIX)
-        connection.connect(card.http_socket)
+        connection.connect(info.http_socket)
         return connection
-    host, _, port = str(card.tcp).rpartition(":")
+    host, _, port = str(info.tcp).rpartition(":")
     return socket.create_connection((host, int(port)))
 
 
@@ -188,6 +188,6 @@ def _end(connection: socket.socket, *, waits: bool) -> list[Flaw]:
     return flaws
 
 
-def _ask_as_owner(card: ServerInfo) -> None:
+def _ask_as_owner(info: ServerInfo) -> None:
     """Recall over the home's own socket."""
-    call(card.http_socket, "POST", "/api/recall", _QUESTION, {"Content-Type": "application/json"}, limit_s=_OWNER_S)
+    call(info.http_socket, "POST", "/api/recall", _QUESTION, {"Content-Type": "application/json"}, limit_s=_OWNER_S)

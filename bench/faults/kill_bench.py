@@ -39,7 +39,7 @@ from mnemic.bench.harness.processes import (
     END_S,
     ProcessCensus,
     kill,
-    ready_card,
+    ready_info,
     role_of,
     serve,
     stop_process,
@@ -274,13 +274,13 @@ class Campaign:
             if self._process is None or self._process.poll() is not None:
                 self.restarted += 1
                 self._process = serve(self._home, self._engine)
-            card = ready_card(self._home)
-            return card is not None and card.engine == self._engine and card.pid == self._process.pid
+            info = ready_info(self._home)
+            return info is not None and info.engine == self._engine and info.pid == self._process.pid
 
         wait_until(serves, "the start of mnemic serve", _RECOVERY_TIMEOUT_S)
-        card = self._run_dir.read_info()
-        assert card is not None
-        return card
+        info = self._run_dir.read_info()
+        assert info is not None
+        return info
 
     def kill_one(self, number: int, load: Load, kind: str | None = None) -> None:
         """Rest a moment, kill one process, of a kind that is drawn where absent, and wait until the service is back."""
@@ -288,10 +288,10 @@ class Campaign:
             kinds = KINDS[self._engine]
             (kind,) = self._random.choices(list(kinds), [share for share, _ in kinds.values()])
         for _ in range(_LOOKS):
-            card = self.serve()
+            info = self.serve()
             self._release()
             self._rest.wait(self._random.random() * _MAX_PAUSE_S)
-            there = [one for one in self._census.record_family(card.pid) if role_of(one) == kind]
+            there = [one for one in self._census.record_family(info.pid) if role_of(one) == kind]
             if there:  # else the one that served made way meanwhile for another, which a request had started
                 break
         else:
@@ -300,7 +300,7 @@ class Campaign:
         started = time.monotonic()
         kill([victim])
         if kind != "actor":
-            wait_until(lambda: self._replaced(kind, card, victim), f"a new {kind}", _RECOVERY_TIMEOUT_S)
+            wait_until(lambda: self._replaced(kind, info, victim), f"a new {kind}", _RECOVERY_TIMEOUT_S)
         self.probe(f"kill {number}", load, started + _RECOVERY_TIMEOUT_S)
         self.back_s[kind].append(time.monotonic() - started)
         found = self._run_dir.read_info()
@@ -334,10 +334,10 @@ class Campaign:
 
     def stop(self) -> list[str]:
         """End whatever serves the home; returns who is left."""
-        card = self._run_dir.read_info()
-        if card is not None and card.is_alive():
-            self._census.record_family(card.pid)
-            served_by = psutil.Process(card.pid)
+        info = self._run_dir.read_info()
+        if info is not None and info.is_alive():
+            self._census.record_family(info.pid)
+            served_by = psutil.Process(info.pid)
             served_by.terminate()
             psutil.wait_procs([served_by], END_S)
         if self._process is not None:
@@ -353,12 +353,12 @@ class Campaign:
             clean_up_home(self._home)  # what a killed parent's Ray wrote stays until the next one starts
         return []
 
-    def _replaced(self, kind: str, card: ServerInfo, victim: psutil.Process) -> bool:
+    def _replaced(self, kind: str, info: ServerInfo, victim: psutil.Process) -> bool:
         """Whether another process is what the killed one was."""
-        found = ready_card(self._home)
+        found = ready_info(self._home)
         if found is None:
             return False
-        if found.pid != card.pid:
+        if found.pid != info.pid:
             return True
         return any(role_of(one) == kind and one.pid != victim.pid for one in self._census.record_family(found.pid))
 

@@ -117,10 +117,10 @@ class _JsonRpcLines:
 class McpSocketClient(_JsonRpcLines):
     """The raw stream on ``mcp.sock``, as of an assistant that works in a folder."""
 
-    def __init__(self, card: ServerInfo, folder: Path | None = None) -> None:
+    def __init__(self, info: ServerInfo, folder: Path | None = None) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.settimeout(_WAIT_S)
-        self._socket.connect(card.mcp_socket)
+        self._socket.connect(info.mcp_socket)
         self._both = self._socket.makefile("rwb")
         super().__init__(self._both, self._both)
         named = None if folder is None else str(folder)
@@ -137,8 +137,8 @@ class McpSocketClient(_JsonRpcLines):
 class McpHttpClient:
     """Streamable HTTP at ``/mcp`` on ``http.sock``."""
 
-    def __init__(self, card: ServerInfo) -> None:
-        self._http = UnixHttp(card.http_socket)
+    def __init__(self, info: ServerInfo) -> None:
+        self._http = UnixHttp(info.http_socket)
         self._number = 0
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:

@@ -80,16 +80,16 @@ def serve(home: Path, engine: str, before: Sequence[str] = (), options: Sequence
         )
 
 
-def ready_card(home: Path) -> ServerInfo | None:
-    """The card of the process of a home, once that answers."""
-    card = RunDir(home).read_info()
-    if card is None or not card.is_alive():
+def ready_info(home: Path) -> ServerInfo | None:
+    """The info file of the process of a home, once that answers."""
+    info = RunDir(home).read_info()
+    if info is None or not info.is_alive():
         return None
     try:
-        call(card.http_socket, "GET", "/healthz", b"", {}, limit_s=START_S)
+        call(info.http_socket, "GET", "/healthz", b"", {}, limit_s=START_S)
     except (OSError, ValueError, NotServed):  # nobody is there yet, or nobody any more
         return None
-    return card
+    return info
 
 
 @contextmanager
@@ -107,9 +107,9 @@ def served(home: Path, engine: str, before: Sequence[str] = (), options: Sequenc
             if process.poll() is not None:
                 said = (home / "bench.err").read_text("utf-8", "replace").strip()
                 raise ValueError(f"mnemic serve --engine {engine} ended with {process.returncode}: {said}")
-            card = ready_card(home)
-            if card is not None and card.engine == engine:
-                found.append(card)
+            info = ready_info(home)
+            if info is not None and info.engine == engine:
+                found.append(info)
             return bool(found)
 
         wait_until(answers, f"the start on {engine}")

@@ -93,14 +93,14 @@ def _waits(home: Path, project: Path, *, prompts: bool) -> Iterator[Row]:
     headers |= {"Mnemic-Assistant": "claude-code", "Mnemic-Cwd": quote(str(project))}
 
     def ask(event: str, body: Any) -> bytes:
-        with closing(UnixHttp(card.http_socket)) as connection:
+        with closing(UnixHttp(info.http_socket)) as connection:
             return connection.ask("POST", "/api/hook", body, **headers, **{"Mnemic-Event": event})
 
     def prompt(number: int) -> bytes:
         asked = {"hook_event_name": "UserPromptSubmit", "prompt": f"what of word {number} was decided?"}
         return ask("prompt", {"session_id": f"bench-{number}", **asked})
 
-    with served(home, "embedded") as card:
+    with served(home, "embedded") as info:
         yield _row("session start, a process up", lambda _: ask("session-start", start), _REQUESTS, 20.0)
         if prompts:
             yield _row("beside a prompt, a process up", prompt, _REQUESTS)

@@ -131,14 +131,14 @@ def _rows(
 
     yield _cold_start(homes["on-demand"], questions[0])
     with ExitStack() as stack:
-        cards: dict[str, ServerInfo] = {}
+        infos: dict[str, ServerInfo] = {}
         callers: dict[str, Ask] = {}
         for engine in engines:
             started = time.perf_counter()
-            cards[engine] = stack.enter_context(served(homes[engine], engine))
+            infos[engine] = stack.enter_context(served(homes[engine], engine))
             ready_s = time.perf_counter() - started
             for way, make in _CALLERS.items():
-                caller = make(cards[engine])
+                caller = make(infos[engine])
                 stack.callback(caller.close)
                 callers[f"{engine}: {way}"] = partial(_recall, caller)
             callers[f"{engine}: MCP, raw stream"](questions[0])
@@ -152,9 +152,9 @@ def _rows(
         yield from _recalls(callers, questions, engines, memories)
         yield from _pipe_starts(homes[engines[0]])
         for engine in engines:
-            yield _memory(engine, cards[engine], memories)
+            yield _memory(engine, infos[engine], memories)
         for engine in engines:
-            yield _beside_heavy(homes[engine], engine, cards[engine], questions, seconds)
+            yield _beside_heavy(homes[engine], engine, infos[engine], questions, seconds)
 
 
 # --- recalls ---------------------------------------------------------------------------------------------------------
@@ -209,9 +209,9 @@ def _recalls(callers: dict[str, Ask], questions: Sequence[str], engines: Sequenc
         } | goal("ms", added_ms, ADDED_GOAL_MS)
 
 
-def _beside_heavy(home: Path, engine: str, card: ServerInfo, questions: Sequence[str], seconds: float) -> Row:
+def _beside_heavy(home: Path, engine: str, info: ServerInfo, questions: Sequence[str], seconds: float) -> Row:
     """Recalls while another actor computes, beside recalls while nothing does, in blocks that take turns."""
-    caller = McpSocketClient(card)
+    caller = McpSocketClient(info)
     block_s = seconds / 2 / _BLOCKS
     idle: list[float] = []
     busy: list[float] = []
@@ -276,10 +276,10 @@ def _cold_start(home: Path, question: str) -> Row:
         greeted_s = time.perf_counter() - started
         _recall(pipe, question)
         answered_s = time.perf_counter() - started
-    card = RunDir(home).read_info()
-    if card is None:
+    info = RunDir(home).read_info()
+    if info is None:
         raise ValueError("the process that was started on demand has left already")
-    left = process_family(card.pid)
+    left = process_family(info.pid)
     left[0].terminate()
     wait_until(lambda: not left[0].is_running(), "the process's end", END_S)
     return {"what": "start", "of": "mnemic mcp, on demand", "ready_s": greeted_s, "answer_s": answered_s}
@@ -300,9 +300,9 @@ def _pipe_starts(home: Path) -> Iterator[Row]:
     yield {"what": "start", "of": "competitor: python -c pass", **quantiles(bare)}
 
 
-def _memory(engine: str, card: ServerInfo, memories: int) -> Row:
+def _memory(engine: str, info: ServerInfo, memories: int) -> Row:
     parts: dict[str, float] = defaultdict(float)
-    for process in process_family(card.pid):
+    for process in process_family(info.pid):
         parts[role_of(process)] += pss_bytes([process]) / (1 << 20)
     total = sum(parts.values())
     row = {"what": "resident memory (PSS)", "engine": engine, "memories": memories, "mib": total}

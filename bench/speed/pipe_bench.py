@@ -67,9 +67,9 @@ def run(*, memories: int = 3000, questions: int = 200, no_model: bool = False) -
         shutil.copytree(home, other)
         asked = SyntheticCorpus(_SEED + 1).questions(texts, questions)
         yield {"what": "home", "memories": memories, "cores": os.cpu_count(), "load_before": os.getloadavg()[0]}
-        card = stack.enter_context(served(home, "embedded"))
+        info = stack.enter_context(served(home, "embedded"))
         actors = stack.enter_context(actors_of(other))
-        stream = stack.enter_context(closing(McpSocketClient(card, project)))
+        stream = stack.enter_context(closing(McpSocketClient(info, project)))
         pipe = stack.enter_context(closing(McpPipe(home, project)))
         sdk = stack.enter_context(closing(SdkPipe(home, project)))
         recall = partial(Recall, scope=place.path, assistant="bench", asking_session="bench")

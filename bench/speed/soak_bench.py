@@ -45,8 +45,8 @@ def run(
     with tempfile.TemporaryDirectory(prefix="mnemic-soak-") as folder:
         home = Path(folder) / "home"
         texts = fill_home(home, _MEMORIES, seed=seed, encoder=None if no_model else load_encoder(None))
-        with served(home, engine) as card:
-            yield from _rows(card, texts, requests, seed, meaning=not no_model)
+        with served(home, engine) as info:
+            yield from _rows(info, texts, requests, seed, meaning=not no_model)
 
 
 def slope(requests: Sequence[int], rss_mib: Sequence[float]) -> float:
@@ -57,10 +57,10 @@ def slope(requests: Sequence[int], rss_mib: Sequence[float]) -> float:
     return float(np.polyfit(np.array(requests[half:], np.float64) / 10_000, rss_mib[half:], 1)[0])
 
 
-def _rows(card: ServerInfo, texts: Sequence[str], requests: int, seed: int, *, meaning: bool) -> Iterator[Row]:
-    client = _Client(card, texts, seed, meaning=meaning)
+def _rows(info: ServerInfo, texts: Sequence[str], requests: int, seed: int, *, meaning: bool) -> Iterator[Row]:
+    client = _Client(info, texts, seed, meaning=meaning)
     client.warm_up()
-    process = _worker(card)
+    process = _worker(info)
     chance = random.Random(seed)
     kinds, shares = list(_REQUEST_MIX), list(_REQUEST_MIX.values())
     samples = [_sample(process, 0)]
@@ -79,7 +79,7 @@ def _rows(card: ServerInfo, texts: Sequence[str], requests: int, seed: int, *, m
     grows = slope([one["requests"] for one in samples], [one["rss_mib"] for one in samples])
     yield {
         "what": "soak",
-        "engine": card.engine,
+        "engine": info.engine,
         "requests": requests,
         "requests_per_s": requests / took_s,
         "rss_mib_per_10000_requests": grows,
@@ -96,9 +96,9 @@ def _rows(card: ServerInfo, texts: Sequence[str], requests: int, seed: int, *, m
     yield from samples
 
 
-def _worker(card: ServerInfo) -> psutil.Process:
-    """The process that answers: the one of the card, or, on Ray, the one it keeps alive."""
-    parent = psutil.Process(card.pid)
+def _worker(info: ServerInfo) -> psutil.Process:
+    """The process that answers: the one of the info file, or, on Ray, the one it keeps alive."""
+    parent = psutil.Process(info.pid)
     return next((one for one in parent.children() if role_of(one) == "process"), parent)
 
 
@@ -116,8 +116,8 @@ def _sample(process: psutil.Process, requests: int) -> Row:
 class _Client:
     """Asks by turns over MCP's stream, MCP over HTTP and the JSON API, on connections that come and go."""
 
-    def __init__(self, card: ServerInfo, texts: Sequence[str], seed: int, *, meaning: bool) -> None:
-        self._card = card
+    def __init__(self, info: ServerInfo, texts: Sequence[str], seed: int, *, meaning: bool) -> None:
+        self._info = info
         self._meaning = meaning
         self._random = random.Random(seed)
         corpus = SyntheticCorpus(seed + 1)
@@ -155,9 +155,9 @@ class _Client:
 
     def _connect(self) -> None:
         self._wire, self._post, self._http = (
-            McpSocketClient(self._card),
-            McpHttpClient(self._card),
-            UnixHttp(self._card.http_socket),
+            McpSocketClient(self._info),
+            McpHttpClient(self._info),
+            UnixHttp(self._info.http_socket),
         )
 
     def _any(self) -> McpSocketClient | McpHttpClient:

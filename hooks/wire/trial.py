@@ -99,22 +99,22 @@ def _trial_question(host: Host, wiring: Wiring, clock: Clock, nonce: str) -> tup
     """
     why = ""
     for _ in range(_MAX_QUESTIONS):
-        card, begun_s = _live_server(wiring.home), clock.monotonic_s()
+        info, begun_s = _live_server(wiring.home), clock.monotonic_s()
         why, pid = run_trial(host, wiring, "session-start", nonce)
         took_ms = round(1e3 * (clock.monotonic_s() - begun_s), 1)
-        if pid is not None and (card is None or card.state != "ready" or card.pid == pid):
+        if pid is not None and (info is None or info.state != "ready" or info.pid == pid):
             return "answered", took_ms
         if pid is None:
             why = why or "it ran, and nobody answered it"
-        elif card is not None:
-            why = f"process {card.pid}, which serves the home, did not take part; serve.log says more"
+        elif info is not None:
+            why = f"process {info.pid}, which serves the home, did not take part; serve.log says more"
     return why, None
 
 
 def _live_server(home: Path) -> ServerInfo | None:
-    """The card of the process that serves a home."""
-    card = RunDir(home).read_info()
-    return card if card is not None and card.is_alive() else None
+    """The info file of the process that serves a home."""
+    info = RunDir(home).read_info()
+    return info if info is not None and info.is_alive() else None
 
 
 def run_trial(host: Host, wiring: Wiring, event: str, nonce: str) -> tuple[str, int | None]:

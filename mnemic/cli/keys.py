@@ -108,15 +108,15 @@ def unlock(chosen: CommandContext, recovery: bool) -> None:
         return
 
     folder = _mind_folder(chosen)
-    card = read_key_header(folder)
+    header = read_key_header(folder)
 
     def opens(said: str) -> tuple[MindFolder, Keys]:
         if recovery:
-            return folder, open_by_recovery(card, said, folder.key_header)
+            return folder, open_by_recovery(header, said, folder.key_header)
         return open_mind(chosen.home, chosen.mind, said)
 
     _, keys = open_by_secret(opens, "Recovery key" if recovery else f"Passphrase of the mind {chosen.mind!r}")
-    if not is_locked(card):
+    if not is_locked(header):
         key = renew_key_file(chosen.home, chosen.mind, keys)
         view = {"mind": chosen.mind, "unlocked": True, "key": str(key), "pid": None}
         told = f"Wrote {key}: it opens the mind again. Keep a copy elsewhere."

@@ -104,7 +104,7 @@ class _OpenedBackup(msgspec.Struct, frozen=True, kw_only=True):
 
     keys: Keys
     """Of the mind."""
-    card: KeyHeader
+    header: KeyHeader
     """What opens it from then on."""
     file: bytes | None
     """What its key file holds, if it has one."""
@@ -181,7 +181,7 @@ def restore(
         def fill(into: MindFolder, since: _ReplacedState | None = None) -> None:
             archive.extract_store(into.store, opened.keys, progress)
             told.append(_complete_store(archive, into.store, opened.keys, since or _ReplacedState(), clock.now_us()))
-            write_key_header(into, opened.card)
+            write_key_header(into, opened.header)
             if opened.file is not None:
                 write_private(into.key, opened.file)
 
@@ -230,7 +230,7 @@ def _open_backup(
         copy: a copy of the mind's key file; that of the mind that is there will do.
         known: a passphrase or a recovery key, of the mind that is there.
     """
-    card = archive.key_header
+    header = archive.key_header
     if copy is not None or said is None:
         try:
             file = _read_key_file(archive, folder, copy)
@@ -241,17 +241,17 @@ def _open_backup(
                 return _open_backup(archive, folder, known, None, None)
             except (WrongPassphrase, WrongRecoveryKey, InvalidValue):
                 raise locked from None
-        return _OpenedBackup(keys=open_by_file(card, file, copy or folder.key), card=card, file=file, new=False)
+        return _OpenedBackup(keys=open_by_file(header, file, copy or folder.key), header=header, file=file, new=False)
     keys = _open_by_secret(archive, folder, said)
-    if is_locked(card):
-        return _OpenedBackup(keys=keys, card=card, file=None, new=False)
+    if is_locked(header):
+        return _OpenedBackup(keys=keys, header=header, file=None, new=False)
     try:
         file = read_key(folder.key)
-        open_by_file(card, file, folder.key)
+        open_by_file(header, file, folder.key)
     except (KeyMissing, KeyMismatch):  # that one is not here: another one opens the mind from now on
         file = generate_key()
-        return _OpenedBackup(keys=keys, card=with_slot(card, keys, file=file), file=file, new=True)
-    return _OpenedBackup(keys=keys, card=card, file=file, new=False)
+        return _OpenedBackup(keys=keys, header=with_slot(header, keys, file=file), file=file, new=True)
+    return _OpenedBackup(keys=keys, header=header, file=file, new=False)
 
 
 def _read_key_file(archive: BackupFile, folder: MindFolder, copy: Path | None) -> bytes:
@@ -310,20 +310,20 @@ def _try_secret(archive: BackupFile, folder: MindFolder, said: str) -> Keys:
     named = Path(folder.path.name) / "mind.json"  # for what is damaged
     if is_recovery_key(said) and slot_of(archive.key_header, "recovery") is not None:
         return open_by_recovery(archive.key_header, said, named)
-    cards = [
-        card
-        for card in (archive.passphrase_header, archive.key_header)
-        if card is not None and slot_of(card, "passphrase")
+    headers = [
+        header
+        for header in (archive.passphrase_header, archive.key_header)
+        if header is not None and slot_of(header, "passphrase")
     ]
-    if not cards:
+    if not headers:
         expected = "its recovery key, or --key-file"
         raise BadPassphrase(why="no passphrase opens this backup", expected=expected)
-    for card in cards[:-1]:
+    for header in headers[:-1]:
         try:
-            return open_by_passphrase(card, said, named)
+            return open_by_passphrase(header, said, named)
         except WrongPassphrase:
             _log.debug("it is not the backup's own")
-    return open_by_passphrase(cards[-1], said, named)
+    return open_by_passphrase(headers[-1], said, named)
 
 
 def _complete_store(
@@ -388,7 +388,7 @@ def _backups_left(folder: MindFolder, opened: _OpenedBackup, known: list[str | N
     """
     try:
         keys = _keys_of_replaced(folder, known) if has_other_key(folder.key_header, opened.keys) else opened.keys
-        return backups_to_orphan(folder, keys, read_key_header(folder), opened.card)
+        return backups_to_orphan(folder, keys, read_key_header(folder), opened.header)
     except MnemicError as error:
         _log.warning("which backups %s leaves is not known: %s", folder.path, error)
         return Orphans()

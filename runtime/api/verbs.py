@@ -74,14 +74,14 @@ def _request_release(stack: ExitStack, home: Path, mind: str, clock: Clock) -> N
     headers = {"Mnemic-Protocol": str(PROTOCOL), "Mnemic-Mind": mind, "Mnemic-Trace": f"x{random_id()}"}
     for _ in range(_MAX_ATTEMPTS):
         try:
-            card = ensure_running(home, clock, start=False)
+            info = ensure_running(home, clock, start=False)
         except NotServed:
             return
         try:
-            stack.enter_context(held_request(card.http_socket, "/api/let-go", headers))
+            stack.enter_context(held_request(info.http_socket, "/api/let-go", headers))
             return
         except REPLACED as error:
-            wait_replaced(home, card, clock, error)
+            wait_replaced(home, info, clock, error)
     raise not_served(home, "it does not let go of the mind")
 
 

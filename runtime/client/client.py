@@ -144,24 +144,24 @@ class RemoteActorSystem:
         given = headers.get("Mnemic-Timeout")
         limit_s = MAX_SILENCE_S if given is None else float(given) + _ANSWER_GRACE_S
         for _ in range(_MAX_ATTEMPTS):
-            card = ensure_running(self._home, self._clock)
+            info = ensure_running(self._home, self._clock)
             try:
-                answer = call(card.http_socket, method, path, body, {**self._headers, **headers}, progress, limit_s)
+                answer = call(info.http_socket, method, path, body, {**self._headers, **headers}, progress, limit_s)
                 return parse_answer(read, answer)
             except (ActorStopped, EngineLost) as error:  # does the process leave, or get itself another engine?
                 why = str(error).rstrip(".")
-                if not wait_unpublished(self._home, card, self._clock, _ENGINE_LOST_WAIT_S):
+                if not wait_unpublished(self._home, info, self._clock, _ENGINE_LOST_WAIT_S):
                     raise
             except REPLACED as error:  # another one takes the same request
                 older = error if isinstance(error, OlderProcess) else None
                 why = str(error) if isinstance(error, OlderProcess | ServerDraining) else type(error).__name__
-                wait_replaced(self._home, card, self._clock, error)
+                wait_replaced(self._home, info, self._clock, error)
             except TimeoutError:
                 raise not_served(self._home, f"it said nothing for {limit_s:g} s") from None
             except MalformedAnswer:
                 raise not_served(self._home, "what it answers cannot be read") from None
             except NewerProcess:
-                raise newer_process(self._home, card) from None
+                raise newer_process(self._home, info) from None
             _log.warning("the process of the home did not answer %s (%s): asking again", path, why)
         if older is not None:
             raise older

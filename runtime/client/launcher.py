@@ -41,7 +41,7 @@ _COMMAND = (sys.executable, "-P", "-m", "mnemic", "serve", "--on-demand")  # -P:
 
 
 def ensure_running(home: Path, clock: Clock, *, start: bool = True) -> ServerInfo:
-    """The card of the process that serves a home; it is started where there is none.
+    """The info file of the process that serves a home; it is started where there is none.
 
     It may still be getting ready, and takes requests all the same.
 
@@ -52,23 +52,23 @@ def ensure_running(home: Path, clock: Clock, *, start: bool = True) -> ServerInf
         NotServed: there is none, or none could be started.
     """
     run_dir = RunDir(home)
-    card = _find_listening(run_dir)
-    if card is None and not start:
+    info = _find_listening(run_dir)
+    if info is None and not start:
         raise not_served(home, "none is running")
-    return card or _start(run_dir, clock)
+    return info or _start(run_dir, clock)
 
 
 def _find_listening(run_dir: RunDir) -> ServerInfo | None:
-    """The card of a process that takes connections."""
-    card = run_dir.read_info()
-    if card is None:
+    """The info file of a process that takes connections."""
+    info = run_dir.read_info()
+    if info is None:
         return None
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as probe:
         try:
-            probe.connect(card.http_socket)
+            probe.connect(info.http_socket)
         except OSError:
             return None
-    return card
+    return info
 
 
 def _start(run_dir: RunDir, clock: Clock) -> ServerInfo:
@@ -127,25 +127,25 @@ def startup_error(run_dir: RunDir) -> str:
     return (lines[-1] if lines else "").removeprefix(_ERROR_PREFIX).removesuffix(".")
 
 
-def request_drain(card: ServerInfo, reason: str) -> None:
+def request_drain(info: ServerInfo, reason: str) -> None:
     """Ask a process to finish and leave; one that is gone has done so."""
     body = json.dumps({"reason": reason, "protocol": PROTOCOL}).encode()
     try:
-        call(card.http_socket, "POST", "/api/drain", body, {"Content-Type": "application/json"})
+        call(info.http_socket, "POST", "/api/drain", body, {"Content-Type": "application/json"})
     except CONNECTION_LOST as error:
-        _log.info("process %s left before it was asked to (%s)", card.pid, type(error).__name__)
+        _log.info("process %s left before it was asked to (%s)", info.pid, type(error).__name__)
     except MalformedAnswer:
-        _log.warning("process %s was asked to leave, and what it answers cannot be read", card.pid)
+        _log.warning("process %s was asked to leave, and what it answers cannot be read", info.pid)
 
 
-def wait_unpublished(home: Path, card: ServerInfo, clock: Clock, limit_s: float = _DRAIN_TIMEOUT_S) -> bool:
-    """Wait until a process that leaves has taken its card away, or the card says something else; returns whether."""
-    return _wait_until(lambda: RunDir(home).read_info() != card, clock, limit_s)
+def wait_unpublished(home: Path, info: ServerInfo, clock: Clock, limit_s: float = _DRAIN_TIMEOUT_S) -> bool:
+    """Wait until a process that leaves has removed or changed its info file; returns whether it did."""
+    return _wait_until(lambda: RunDir(home).read_info() != info, clock, limit_s)
 
 
-def wait_exited(card: ServerInfo, clock: Clock, limit_s: float = _EXIT_TIMEOUT_S) -> None:
+def wait_exited(info: ServerInfo, clock: Clock, limit_s: float = _EXIT_TIMEOUT_S) -> None:
     """Wait, briefly, until a process that broke off is gone: while it ends, its sockets still take connections."""
-    _wait_until(lambda: not card.is_alive(), clock, limit_s)
+    _wait_until(lambda: not info.is_alive(), clock, limit_s)
 
 
 def _wait_until(condition: Callable[[], bool], clock: Clock, limit_s: float) -> bool:
@@ -157,11 +157,11 @@ def _wait_until(condition: Callable[[], bool], clock: Clock, limit_s: float) -> 
     return True
 
 
-def wait_replaced(home: Path, card: ServerInfo, clock: Clock, error: BaseException) -> None:
+def wait_replaced(home: Path, info: ServerInfo, clock: Clock, error: BaseException) -> None:
     """Wait until a process that answered with one of `REPLACED` has made room; an older one is asked to first."""
     if isinstance(error, OlderProcess):
-        request_drain(card, "an older process")
+        request_drain(info, "an older process")
     if isinstance(error, OlderProcess | ServerDraining):
-        wait_unpublished(home, card, clock)
+        wait_unpublished(home, info, clock)
     else:
-        wait_exited(card, clock)
+        wait_exited(info, clock)

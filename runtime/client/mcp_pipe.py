@@ -173,13 +173,13 @@ class Pipe:
     def _connect_and_read(self) -> None:
         """Meet a process, and hear what it says until its end."""
         try:
-            card = ensure_running(self._home, self._clock)
+            info = ensure_running(self._home, self._clock)
             try:
-                connection = self._connect(card)
+                connection = self._connect(info)
             except (OSError, *REPLACED) as error:
                 _log.info("the process went before it said anything (%s)", type(error).__name__)
                 self._count_attempt()
-                wait_replaced(self._home, card, self._clock, error)
+                wait_replaced(self._home, info, self._clock, error)
                 return
         except MnemicError as error:
             self._fail_all(error)
@@ -194,7 +194,7 @@ class Pipe:
                 _log.info("the process went while it was listened to (%s)", type(error).__name__)
             with self._state:
                 self._socket = None
-        wait_exited(card, self._clock)
+        wait_exited(info, self._clock)
 
     def _handle_server_line(self, line: bytes) -> None:
         answer = _parse_json(line) or {}
@@ -227,7 +227,7 @@ class Pipe:
         error = {"jsonrpc": "2.0", "id": request, "error": {"code": code, "message": why}}
         self._write_to_client(json.dumps(error, separators=(",", ":")).encode() + b"\n")
 
-    def _connect(self, card: ServerInfo) -> socket.socket:
+    def _connect(self, info: ServerInfo) -> socket.socket:
         """Connect to a process, and say to it what is not answered.
 
         Raises:
@@ -238,7 +238,7 @@ class Pipe:
         # A limit for writing alone: the process may say nothing for days, but it reads what it is told.
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _timeval(self._limit_s))
         try:
-            connection.connect(card.mcp_socket)
+            connection.connect(info.mcp_socket)
             connection.sendall(json.dumps(self._preface).encode() + b"\n")
             greeting = _parse_json(_read_line(connection)) or {}
             if "error" in greeting:

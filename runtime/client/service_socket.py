@@ -2,8 +2,8 @@
 
 systemd keeps ``HOME/run/service.sock`` and starts ``mnemic serve`` at the first connection, handing the socket over as
 sd_listen_fds(3) says. Nothing is asked there: the process binds its own sockets (`mnemic.runtime.minds.run_dir`), and
-from when its card is written until it leaves it closes what waits; so does one that cannot serve. Whoever connected
-then reads the card; who connects while it leaves has systemd start the next one.
+from when its info file is written until it leaves it closes what waits; so does one that cannot serve. Who connected
+then reads the info file; who connects while it leaves has systemd start the next one.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ _PATHS_SHOWN = 5
 def check_backups(target: Target) -> Iterator[Check]:
     """Whether a backup lies where it was written that nothing opens which opens the mind, or that cannot be read."""
     if not target.readable or target.states.get("mind") == "wrong":
-        return  # which the checks of the store and of the card say
+        return  # which the checks of the store and of the key header say
     with target.store() as connection:
         found = orphaned_backups(connection, read_key_header(target.folder))
     told, remedies = [], []

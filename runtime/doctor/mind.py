@@ -70,8 +70,8 @@ def check_key(target: Target) -> Iterator[Check]:
             return
         target.keys = said if is_locked(header) else open_by_file(header, folder.key.read_bytes(), folder.key)
         yield Check("key", "ok", "it opens the store")
-        told = f"The card {folder.key_header} is damaged, or another mind's; key and store are well."
-        yield Check("mind", "wrong", told, "--repair writes the card again.", True)
+        told = f"The key header {folder.key_header} is damaged, or another mind's; key and store are well."
+        yield Check("mind", "wrong", told, "--repair writes the key header again.", True)
 
 
 def rewrite_key_header(target: Target) -> str:

@@ -81,7 +81,7 @@ def remove_stale_files(target: Target) -> str:
         left = [path for path in _process_files(run) if path.exists()]
         for path in left:
             path.unlink()
-    return f"cleared what a dead process left ({', '.join(path.name for path in left) or 'its card'})"
+    return f"cleared what a dead process left ({', '.join(path.name for path in left) or 'its info file'})"
 
 
 def _no_process(run: RunDir, info: ServerInfo | None) -> Check:
@@ -89,7 +89,7 @@ def _no_process(run: RunDir, info: ServerInfo | None) -> Check:
         return Check("process", "ok", "a process is just starting or leaving")
     if info is None and not any(path.exists() for path in _process_files(run)):
         return Check("process", "ok", "none serves this home; one is started when it is needed")
-    told = f"process {info.pid} is gone, and its card is there" if info else "card or sockets of no process are there"
+    told = f"process {info.pid} is gone and left its info file" if info else "files of no process are there"
     return Check("process", "wrong", told, "--repair clears them; so does the next process.", True)
 
 
@@ -132,7 +132,7 @@ def _process_files(run: RunDir) -> list[Path]:
 
 @contextmanager
 def _hold_lock(target: Target) -> Iterator[RunDir]:
-    """Be the home's process for a moment; taking its place clears the card of a dead one."""
+    """Be the home's process for a moment; taking its place clears the info file of a dead one."""
     run = target.run_dir
     if not run.acquire_server_lock():
         raise not_served(target.home, "a process holds its lock")

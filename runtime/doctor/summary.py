@@ -38,7 +38,7 @@ class MindSummary(msgspec.Struct, kw_only=True):
     locked: bool = False
     """Whether a passphrase locks it: it is not looked into then."""
     has_recovery: bool | None = None
-    """Whether a recovery key opens it; ``None`` where its card cannot be read."""
+    """Whether a recovery key opens it; ``None`` where its key header cannot be read."""
     home_scope: str | None = None
     """The scope of the git repository at the user's own home folder, where there are both."""
     paused: str = ""

@@ -1,8 +1,8 @@
 """Homes and minds on disk: the files of a mind, creating one atomically, opening one with its key.
 
-``HOME/minds/NAME/`` holds ``mind.json`` (the card: what opens the mind; see `mnemic.runtime.keys.key_slots`) and a copy
-of it, ``key`` unless a passphrase locks it, ``store.db``, and what hooks need: the folder ``spool``, which they write
-to, and ``spool.json``, which says what they seal to.
+``HOME/minds/NAME/`` holds ``mind.json`` (the key header: what opens the mind, see `mnemic.runtime.keys.key_slots`) and
+a copy of it, ``key`` unless a passphrase locks it, ``store.db``, and what hooks need: the folder ``spool``, which they
+write to, and ``spool.json``, which says what they seal to.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ DEFAULT_MIND = "default"
 """Its name where none is given: the only one that is made by being written to."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _OTHERS_WRITE = 0o022
-_SPOOL_CARD = 1
+_SPOOL_CONFIG_VERSION = 1
 """Version of ``spool.json``."""
 _LOSSES_BYTES = 64
 
@@ -128,7 +128,7 @@ class MindFolder(msgspec.Struct, frozen=True):
 
     @property
     def key_header_copy(self) -> Path:
-        """The same once more: without it, a damaged card would be the end of the mind."""
+        """The same once more: without it, a damaged key header would be the end of the mind."""
         return self.path / "mind.json.copy"
 
     @property
@@ -268,7 +268,7 @@ def open_mind(
         WrongPassphrase, WrongRecoveryKey: that does not open it.
         InvalidValue: a passphrase is given, and the mind has none.
         KeyMissing, KeyMismatch: its key is not there, or not its own.
-        DamagedStore: its card cannot be read.
+        DamagedStore: its key header cannot be read.
         NewerSchema: a newer version made it.
     """
     folder = mind_folder(home, mind)
@@ -277,7 +277,7 @@ def open_mind(
     finish_commit(folder.path)
     try:
         keys = _open_keys(folder, passphrase)
-    except (KeyMissing, KeyMismatch, DamagedStore):  # a key and a card of two moments do not fit each other
+    except (KeyMissing, KeyMismatch, DamagedStore):  # a key and a key header of two moments do not fit each other
         finish_commit(folder.path)
         keys = _open_keys(folder, passphrase)
     try:
@@ -292,14 +292,14 @@ def open_mind(
 
 
 def _open_keys(folder: MindFolder, passphrase: str | None) -> Keys:
-    card = read_key_header(folder)
-    if passphrase is not None and (is_locked(card) or not is_recovery_key(passphrase)):
-        return open_by_passphrase(card, passphrase, folder.key_header)
+    header = read_key_header(folder)
+    if passphrase is not None and (is_locked(header) or not is_recovery_key(passphrase)):
+        return open_by_passphrase(header, passphrase, folder.key_header)
     if passphrase is not None:
-        return open_by_recovery(card, passphrase, folder.key_header)
-    if is_locked(card):
+        return open_by_recovery(header, passphrase, folder.key_header)
+    if is_locked(header):
         raise locked_error(folder)
-    return open_by_file(card, read_key(folder.key), folder.key)
+    return open_by_file(header, read_key(folder.key), folder.key)
 
 
 def locked_error(folder: MindFolder) -> MindLocked:
@@ -316,7 +316,7 @@ def mind_options(folder: MindFolder) -> str:
 
 
 def is_locked_mind(home: Path, mind: str) -> bool:
-    """Whether a mind is there and locked by a passphrase; one whose card cannot be read is not."""
+    """Whether a mind is there and locked by a passphrase; one whose key header cannot be read is not."""
     folder = mind_folder(home, mind)
     finish_commit(folder.path)
     try:
@@ -329,7 +329,7 @@ def read_key_header(folder: MindFolder) -> KeyHeader:
     """What opens a mind.
 
     Raises:
-        DamagedStore, DiskFailed: the card cannot be read.
+        DamagedStore, DiskFailed: the key header cannot be read.
         NewerSchema: a newer version made it.
     """
     try:
@@ -339,24 +339,24 @@ def read_key_header(folder: MindFolder) -> KeyHeader:
     return parse_key_header(written, folder.key_header)
 
 
-def write_key_header(folder: MindFolder, card: KeyHeader) -> None:
+def write_key_header(folder: MindFolder, header: KeyHeader) -> None:
     """Write what opens a mind, and its copy, in place of what was there; in a draft, or of what is as good."""
-    written = key_header_bytes(card)
+    written = key_header_bytes(header)
     replace_private(folder.key_header, written)
     replace_private(folder.key_header_copy, written)
 
 
 def spool_config_bytes(keys: Keys) -> bytes:
     """What hooks read: the key they seal to, and the ids of those that were it before."""
-    card: dict[str, object] = {"version": _SPOOL_CARD, "public": keys.spool_public().hex()}
-    card["names"] = keys.spool_name_key.hex()
+    config: dict[str, object] = {"version": _SPOOL_CONFIG_VERSION, "public": keys.spool_public().hex()}
+    config["names"] = keys.spool_name_key.hex()
     if keys.earlier_spool_privates:
-        card["earlier"] = [key_id(public).hex() for public in keys.earlier_spool_publics()]
-    return json.dumps(card).encode()
+        config["earlier"] = [key_id(public).hex() for public in keys.earlier_spool_publics()]
+    return json.dumps(config).encode()
 
 
 def _sync_header_copy(folder: MindFolder) -> None:
-    """Have the copy of a card that was opened say the same."""
+    """Have the copy of a key header that was opened say the same."""
     written = folder.key_header.read_bytes()
     parse_key_header(written, folder.key_header)
     if not folder.key_header_copy.exists() or folder.key_header_copy.read_bytes() != written:

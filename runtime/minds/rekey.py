@@ -37,10 +37,10 @@ def rekey_mind(folder: MindFolder, keys: Keys, *, passphrase: str | None = None,
         into = MindFolder(draft.path)
         for name in _store_files(folder):
             _copy_and_verify(folder.path / name, keys, into.path / name, new)
-        card = new_key_header(
+        header = new_key_header(
             new, read_key_header(folder).made_at_us, file=file, passphrase=passphrase, recovery=recovery
         )
-        write_key_header(into, card)
+        write_key_header(into, header)
         write_private(into.spool_config, spool_config_bytes(new))
         if file is None:
             draft.remove(folder.key.name)
@@ -54,13 +54,13 @@ def replace_key_file(folder: MindFolder, keys: Keys) -> None:
 
     Raises:
         Rekeyed: it has another key by now.
-        DamagedStore: its card cannot be read.
+        DamagedStore: its key header cannot be read.
         DiskFull, StoreReadOnly: it cannot be written; the mind is as it was.
     """
-    card, file = _card_of(folder, keys), generate_key()
+    header, file = _header_of(folder, keys), generate_key()
     with atomic_replace(folder.path) as draft:
         into = MindFolder(draft.path)
-        write_key_header(into, with_slot(card, keys, file=file))
+        write_key_header(into, with_slot(header, keys, file=file))
         write_private(into.key, file)
 
 
@@ -70,14 +70,14 @@ def add_recovery_slot(folder: MindFolder, keys: Keys, recovery: bytes) -> None:
     Raises: as `replace_key_file`.
     """
     with atomic_replace(folder.path) as draft:
-        write_key_header(MindFolder(draft.path), with_slot(_card_of(folder, keys), keys, recovery=recovery))
+        write_key_header(MindFolder(draft.path), with_slot(_header_of(folder, keys), keys, recovery=recovery))
 
 
-def _card_of(folder: MindFolder, keys: Keys) -> KeyHeader:
-    card = read_key_header(folder)
-    if card.check != keys.check:  # a slot that seals the keys of before would open nothing
+def _header_of(folder: MindFolder, keys: Keys) -> KeyHeader:
+    header = read_key_header(folder)
+    if header.check != keys.check:  # a slot that seals the keys of before would open nothing
         raise Rekeyed(path=str(folder.path))
-    return card
+    return header
 
 
 def _store_files(folder: MindFolder) -> list[str]:

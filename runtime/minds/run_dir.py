@@ -1,9 +1,9 @@
 """The run directory of a home (HOME/run): the server's lock, its info file serve.json, and its sockets.
 
 ``HOME/run/`` (0700) holds ``serve.lock``, which the process holds as long as it lives (the kernel lets go of it however
-it ends, so there are never two), and ``serve.json``, its card. The sockets lie beside them, or, where the home is too
-deep for a socket's path, in a short folder of their own that the card names. Above: `mnemic.runtime.client.client` and
-the process itself.
+it ends, so there are never two), and ``serve.json``, its info file. The sockets lie beside them, or, where the home is
+too deep for a socket's path, in a short folder of their own that the info file names. Above:
+`mnemic.runtime.client.client` and the process itself.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ServerInfo(msgspec.Struct, frozen=True, kw_only=True):
     started: str = ""
     """When that process was started, as the system tells it: another process may have its number by now."""
     since_us: int = 0
-    """World time at which it wrote its first card, microseconds; 0 where an older version did."""
+    """World time at which it wrote its first info file, microseconds; 0 where an older version did."""
     engine: str = "unknown"
     """``embedded`` or ``ray``."""
     mode: str = "on-demand"
@@ -69,7 +69,7 @@ class ServerInfo(msgspec.Struct, frozen=True, kw_only=True):
     """The folder in which `mnemic serve` was given, percent-encoded; empty of one that was started on demand."""
     settings: str = ""
     """Which `settings_digest` it works with; empty before it has read one, and where an older version wrote the
-    card.
+    info file.
     """
 
     @property
@@ -83,7 +83,7 @@ class ServerInfo(msgspec.Struct, frozen=True, kw_only=True):
         return os.path.join(self.folder, "mcp.sock")
 
     def is_alive(self) -> bool:
-        """Whether the process that wrote the card is still there."""
+        """Whether the process that wrote the info file is still there."""
         return bool(self.started) and process_start_time(self.pid) == self.started
 
 
@@ -102,7 +102,7 @@ def settings_digest(home: Path) -> str:
 
 
 def settings_edited(since: str, home: Path) -> bool:
-    """Whether a home's settings were edited since a process read them, as its card says; not where it does not."""
+    """Whether a home's settings were edited since a process read them, as its info file says; not where it does not."""
     return bool(since) and since != settings_digest(home)
 
 
@@ -135,15 +135,15 @@ def not_served(home: Path, why: str) -> NotServed:
     return NotServed(home=str(home), why=why, log=str(log_path(home)))
 
 
-def newer_process(home: Path, card: ServerInfo) -> NewerProcess:
+def newer_process(home: Path, info: ServerInfo) -> NewerProcess:
     """The error that a home's process speaks a later protocol than this command."""
     return NewerProcess(
         home=str(home),
-        version=card.version or "of another version",
-        theirs=card.protocol,
+        version=info.version or "of another version",
+        theirs=info.protocol,
         command=f"Mnemic {__version__}",
         ours=PROTOCOL,
-        pid=card.pid,
+        pid=info.pid,
     )
 
 
@@ -153,12 +153,12 @@ class RunDir:
     def __init__(self, home: Path) -> None:
         self.home = home.absolute()
         self.folder = self.home / "run"
-        """Holds lock and card."""
+        """Holds lock and info file."""
         self._lock: int | None = None
 
     @property
     def info_path(self) -> Path:
-        """The card's file."""
+        """The info file's file."""
         return self.folder / "serve.json"
 
     @property
@@ -167,7 +167,7 @@ class RunDir:
         return self.folder / "serve.err"
 
     def read_info(self) -> ServerInfo | None:
-        """The card, if there is one that can be read; whoever wrote it may be gone."""
+        """The info file, if there is one that can be read; whoever wrote it may be gone."""
         try:
             written = msgspec.json.decode(self.info_path.read_bytes())
         except (OSError, msgspec.DecodeError):
@@ -244,23 +244,23 @@ class RunDir:
                 folder = Path(tempfile.mkdtemp(prefix=self._prefix, dir=_short_runtime_folder()))
             return str(folder), _bind_socket(folder / "http.sock"), _bind_socket(folder / "mcp.sock")
 
-    def publish(self, card: ServerInfo) -> None:
-        """Say who serves; whoever reads it sees the old card or the new one.
+    def publish(self, info: ServerInfo) -> None:
+        """Say who serves; whoever reads it sees the old info file or the new one.
 
         Raises:
             StoreReadOnly, DiskFull: it cannot be written.
         """
         with _translated_write_errors(self.info_path):
-            replace_private(self.info_path, json.dumps(msgspec.structs.asdict(card), indent=1).encode())
+            replace_private(self.info_path, json.dumps(msgspec.structs.asdict(info), indent=1).encode())
 
     def unpublish(self) -> None:
-        """Take card and sockets away: who comes from now on finds nobody, and waits for the lock.
+        """Take info file and sockets away: who comes from now on finds nobody, and waits for the lock.
 
         Only for who holds the lock, and for the child that serves in its stead.
         """
-        card = self.read_info()
-        if card is not None:
-            self._remove_published(card)
+        info = self.read_info()
+        if info is not None:
+            self._remove_published(info)
 
     def release_server_lock(self) -> None:
         """Let go of the lock, last of all."""
@@ -273,13 +273,13 @@ class RunDir:
         """What the names of this home's own folders for sockets start with."""
         return f"mnemic-{hashlib.sha256(os.fsencode(self.home)).hexdigest()[:12]}-"
 
-    def _remove_published(self, card: ServerInfo) -> None:
+    def _remove_published(self, info: ServerInfo) -> None:
         self.info_path.unlink(missing_ok=True)
-        place = Path(card.folder)
+        place = Path(info.folder)
         apart = place != self.folder
         if apart and not place.name.startswith(self._prefix):
-            return  # this folder is the copy of another home: what its card names is the other one's
-        for path in (card.http_socket, card.mcp_socket):
+            return  # this folder is the copy of another home: what its info file names is the other one's
+        for path in (info.http_socket, info.mcp_socket):
             Path(path).unlink(missing_ok=True)
         if apart and place.is_dir():
             place.rmdir()
@@ -295,7 +295,7 @@ def _translated_write_errors(path: Path) -> Iterator[None]:
 
 
 def _parse_info(written: Any) -> ServerInfo | None:
-    """A card as it was written, perhaps by another version, of which the first three fields are understood at least."""
+    """An info file as it was written, perhaps by another version: at least its first three fields are understood."""
     for names in (ServerInfo.__struct_fields__, ("protocol", "pid", "folder")):
         try:
             return convert({name: written[name] for name in names if name in written}, ServerInfo)

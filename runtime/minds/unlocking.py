@@ -1,7 +1,7 @@
 """Keys of passphrase-locked minds, held in memory by the home's process until they are locked again.
 
 Beside `mnemic.runtime.serve.http.routes`, which has these routes on its Unix socket alone; the caller is
-`mnemic.runtime.client.client`. A passphrase never comes here: the command that was told it opens the card by itself.
+`mnemic.runtime.client.client`. A passphrase never comes here: the command that was told it opens the key header itself.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class UnlockedKeys:
             InvalidValue: the mind is not locked.
             Rekeyed: the mind has another key.
             NotOnRay: nobody here could use them.
-            MnemicError: there is no such mind, or its card cannot be read.
+            MnemicError: there is no such mind, or its key header cannot be read.
         """
-        card = self._card(mind)
-        if not is_locked(card):
+        header = self._header(mind)
+        if not is_locked(header):
             why = "its key file opens it"
             raise InvalidValue(name="the mind", value=mind, why=why, expected="one that is locked by a passphrase")
         if self._engine == "ray":
@@ -54,7 +54,7 @@ class UnlockedKeys:
         except (msgspec.DecodeError, ValueError):  # its cause could quote them
             expected = "the secrets that its passphrase opens"
             raise BadBody(why="it has no secrets of a mind", expected=expected) from None
-        if keys.check != card.check:
+        if keys.check != header.check:
             raise Rekeyed(path=str(mind_folder(self._home, mind).path))
         with self._lock:
             self._keys[mind] = keys
@@ -70,7 +70,7 @@ class UnlockedKeys:
             keys = self._keys.get(mind)
         if keys is None:
             return None
-        if self._card(mind).check == keys.check:
+        if self._header(mind).check == keys.check:
             return keys
         self.remove(mind)
         return None
@@ -80,7 +80,7 @@ class UnlockedKeys:
         with self._lock:
             return sorted(self._keys)
 
-    def _card(self, mind: str) -> KeyHeader:
+    def _header(self, mind: str) -> KeyHeader:
         folder = mind_folder(self._home, mind)
         finish_commit(folder.path)
         return read_key_header(folder)

@@ -41,7 +41,7 @@ class ActorSystems:
         start: StartActors,
         make_mind: MakeMind,
         metrics: Metrics,
-        card: Callable[[], dict[str, Any]],
+        info: Callable[[], dict[str, Any]],
         held: Callable[[str], Keys | None] = lambda name: None,
         reread: Callable[[], bool] = lambda: False,
     ) -> None:
@@ -51,7 +51,7 @@ class ActorSystems:
             start: starts the actors of one mind; `mnemic.compose.open_actor_system` on an engine.
             make_mind: makes the mind over actors that run.
             metrics: counts what the actors do, and shows how they are.
-            card: what the process says of itself.
+            info: what the process says of itself.
             held: the keys of a mind that somebody unlocked.
             reread: takes the settings from the file anew, if that was edited since; says whether it was.
 
@@ -63,7 +63,7 @@ class ActorSystems:
         self._start_actors = start
         self._make_mind = make_mind
         self._metrics = metrics
-        self._card = card
+        self._info = info
         self._held = held
         self._reread = reread
         self._requests_when_idle: dict[str, int] = {}  # of those that want to do nothing more
@@ -87,7 +87,7 @@ class ActorSystems:
             if not self._reread():  # what was wrong in the settings may have been mended meanwhile
                 raise
             supervisor = self._start(name, create)
-        mind = self._make_mind(supervisor, self._home, name, self._card)
+        mind = self._make_mind(supervisor, self._home, name, self._info)
         try:
             self._metrics.add_mind(name, supervisor.report)
             mind.embed_in_background()

@@ -154,7 +154,7 @@ def service_status(home: Path, environment: Mapping[str, str]) -> ServiceStatus:
     there = set(states.values())
     installed = bool(there & {"as written", "differs"})
     state = _manager_state(service) if installed else "inactive"
-    card = RunDir(home).read_info()
+    info = RunDir(home).read_info()
     return ServiceStatus(
         name=service.name,
         manager=service.manager,
@@ -162,7 +162,7 @@ def service_status(home: Path, environment: Mapping[str, str]) -> ServiceStatus:
         files=states,
         program=program,
         state=state,
-        process=card.pid if card is not None and card.is_alive() else None,
+        process=info.pid if info is not None and info.is_alive() else None,
         problems=[*_problems(service, there, program, state)] if installed else [],
     )
 

@@ -234,8 +234,8 @@ def read_losses(folder: Path) -> Losses:
 def _own_key_ids(folder: Path) -> frozenset[bytes] | None:
     """Ids of the key that hooks seal to now, and of those from before; ``None`` where nothing says so."""
     try:
-        card = json.loads((folder.parent / "spool.json").read_bytes())
-        return frozenset([key_id(bytes.fromhex(card["public"])), *map(bytes.fromhex, card.get("earlier", ()))])
+        config = json.loads((folder.parent / "spool.json").read_bytes())
+        return frozenset([key_id(bytes.fromhex(config["public"])), *map(bytes.fromhex, config.get("earlier", ()))])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):  # made again when the mind is opened
         return None
 

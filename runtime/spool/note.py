@@ -34,10 +34,10 @@ def write_note(spool: Path, clock: Clock, payload: bytes, *, assistant: str, eve
         OSError: it cannot be written, or ``spool.json`` cannot be read.
         ValueError, LookupError, TypeError: ``spool.json`` does not say what to seal to.
     """
-    card = json.loads((spool.parent / "spool.json").read_bytes())
-    if card["version"] != 1:
-        raise ValueError(f"spool.json is of version {card['version']}")
-    public, file, at_us = bytes.fromhex(card["public"]), generate_key()[:16], clock.now_us()
+    config = json.loads((spool.parent / "spool.json").read_bytes())
+    if config["version"] != 1:
+        raise ValueError(f"spool.json is of version {config['version']}")
+    public, file, at_us = bytes.fromhex(config["public"]), generate_key()[:16], clock.now_us()
     about = {"v": 1, "assistant": assistant, "event": event, "at_us": at_us, "cwd": None, "branch": None}
     told = json.dumps(about).encode()
     frames = _seal(public, len(told).to_bytes(4, "little") + told + payload)

@@ -1,8 +1,8 @@
 """Backups: one ZIP file with the encrypted store and its key header, verified by opening it before it is kept.
 
 The file is a ZIP archive whose entries are not compressed (what is sealed cannot be): ``backup.json`` says what it is,
-``mind.json`` is the mind's card, ``passphrase.json``, where there is one, a card whose passphrase opens the same,
-``pauses`` says when nothing was to be captured, and ``store.db`` is the store, sealed as it lay in its home. The
+``mind.json`` is the mind's key header, ``passphrase.json``, where there is one, a key header whose passphrase opens the
+same, ``pauses`` says when nothing was to be captured, and ``store.db`` is the store, sealed as it lay in its home. The
 archive's comment is a keyed hash of all bytes before it, so that nothing of it can be altered, added or left out.
 Above stands `mnemic.runtime.api.transfer`; docs/backup.md describes the form.
 """
@@ -43,7 +43,7 @@ from mnemic.runtime.store.schema import (
 
 FORMAT = "mnemic-backup"
 VERSION = 1
-_CARD = "backup.json"
+_MANIFEST = "backup.json"
 _MIND = "mind.json"
 _PASSPHRASE = "passphrase.json"
 _PAUSES = "pauses"
@@ -157,11 +157,11 @@ def write_backup(
         draft.mkdir(mode=0o700)
         try:
             with closing(connect(folder.store, keys)) as connection:  # held: the key is not changed meanwhile
-                mind_card = read_key_header(folder)
+                mind_header = read_key_header(folder)
                 with translate_errors(folder.store):
                     copy_database(connection, draft / _STORE, keys)
             pauses = folder.pauses.read_bytes() if folder.pauses.exists() else None
-            _pack(draft, mind_card, pauses, keys, mind, mnemic, made_at, passphrase, progress)
+            _pack(draft, mind_header, pauses, keys, mind, mnemic, made_at, passphrase, progress)
             (draft / _STORE).unlink()
             memories = _verify_backup(draft / _FINISHED_NAME, keys, draft / _STORE)
             os.replace(draft / _FINISHED_NAME, path)
@@ -175,7 +175,7 @@ def write_backup(
 
 def _pack(
     draft: Path,
-    mind_card: KeyHeader,
+    mind_header: KeyHeader,
     pauses: bytes | None,
     keys: Keys,
     mind: str,
@@ -194,7 +194,7 @@ def _pack(
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
             archive.comment = bytes(_SEAL_BYTES)  # the place of the seal
             digest = _pack_store(archive, store, size, progress)
-            card = BackupManifest(
+            manifest = BackupManifest(
                 format=FORMAT,
                 version=VERSION,
                 mnemic=mnemic,
@@ -204,12 +204,12 @@ def _pack(
                 store_bytes=size,
                 store_sha256=digest,
             )
-            _write_entry(archive, _CARD, msgspec.json.format(msgspec.json.encode(card), indent=1))
-            _write_entry(archive, _MIND, key_header_bytes(mind_card))
+            _write_entry(archive, _MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
+            _write_entry(archive, _MIND, key_header_bytes(mind_header))
             if pauses is not None:
                 _write_entry(archive, _PAUSES, pauses)
             if passphrase is not None:
-                own = new_key_header(keys, mind_card.made_at_us, passphrase=passphrase)
+                own = new_key_header(keys, mind_header.made_at_us, passphrase=passphrase)
                 _write_entry(archive, _PASSPHRASE, key_header_bytes(own))
         length = file.seek(-_SEAL_BYTES, os.SEEK_END)
         seal = _seal(file, length, keys)
@@ -287,7 +287,7 @@ def open_backup(path: Path) -> Iterator[BackupFile]:
         with _read_as_backup(path):
             archive = zipfile.ZipFile(bounded_reads(file))
         with archive:
-            card = _archive_card(path, archive)
+            manifest = _read_manifest(path, archive)
             own, pauses = (
                 _read_small_entry(path, archive, name) if name in archive.namelist() else None
                 for name in (_PASSPHRASE, _PAUSES)
@@ -297,25 +297,25 @@ def open_backup(path: Path) -> Iterator[BackupFile]:
                 opens = None if own is None else parse_key_header(own, path)
             except DamagedStore as error:
                 raise NotABackup(path=str(path), why="what opens it cannot be read") from error
-            yield BackupFile(path, file, archive, card, mind, opens, pauses)
+            yield BackupFile(path, file, archive, manifest, mind, opens, pauses)
 
 
-def _archive_card(path: Path, archive: zipfile.ZipFile) -> BackupManifest:
-    if _CARD not in archive.namelist():
-        raise NotABackup(path=str(path), why=f"there is no {_CARD} in it")
+def _read_manifest(path: Path, archive: zipfile.ZipFile) -> BackupManifest:
+    if _MANIFEST not in archive.namelist():
+        raise NotABackup(path=str(path), why=f"there is no {_MANIFEST} in it")
     try:
-        said = json.loads(_read_small_entry(path, archive, _CARD))
+        said = json.loads(_read_small_entry(path, archive, _MANIFEST))
         known = isinstance(said, dict) and said.get("format") == FORMAT
         if known and isinstance(said.get("version"), int) and said["version"] > VERSION:
             raise NewerSchema(path=str(path), form="backup", found=said["version"], known=VERSION)
         if known:
-            card = convert(said, BackupManifest)
-            if card.schema > LATEST_SCHEMA:  # before gigabytes are unpacked, to be refused by a draft's name
-                raise NewerSchema(path=str(path), form="schema", found=card.schema, known=LATEST_SCHEMA)
-            return card
+            manifest = convert(said, BackupManifest)
+            if manifest.schema > LATEST_SCHEMA:  # before gigabytes are unpacked, to be refused by a draft's name
+                raise NewerSchema(path=str(path), form="schema", found=manifest.schema, known=LATEST_SCHEMA)
+            return manifest
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
-        raise NotABackup(path=str(path), why=f"its {_CARD} cannot be read") from error
-    raise NotABackup(path=str(path), why=f"its {_CARD} is something else's")
+        raise NotABackup(path=str(path), why=f"its {_MANIFEST} cannot be read") from error
+    raise NotABackup(path=str(path), why=f"its {_MANIFEST} is something else's")
 
 
 def _read_small_entry(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
@@ -331,7 +331,7 @@ def _opened(path: Path, archive: zipfile.ZipFile, name: str) -> zipfile.ZipExtFi
 
 
 def _read(path: Path, entry: zipfile.ZipExtFile) -> bytes:
-    """The next bytes of an entry; a card is no longer than that."""
+    """The next bytes of an entry; a manifest is no longer than that."""
     with _read_as_backup(path):
         return entry.read(_CHUNK_BYTES)
 

@@ -1,8 +1,8 @@
 """Backups that nothing opens any more which opens their mind now, and those that would become so by another key.
 
-A backup holds the card of its mind as it was, and what opened the mind then opens it. The store knows where backups
-were written; one that is not there any more is passed over, and one that cannot be looked into is named as such. Above
-are `mnemic.runtime.api.lock` and `mnemic.runtime.api.restore`, of which the command line asks before, and
+A backup holds the key header of its mind as it was, and what opened the mind then opens it. The store knows where
+backups were written; one that is not there any more is passed over, and one that cannot be looked into is named.
+Above are `mnemic.runtime.api.lock` and `mnemic.runtime.api.restore`, of which the command line asks before, and
 `mnemic.runtime.doctor.backups`.
 """
 
@@ -46,13 +46,13 @@ class Orphans(msgspec.Struct, frozen=True, kw_only=True):
     """Those that may be orphans, and cannot be looked into."""
 
 
-def orphaned_backups(connection: apsw.Connection, card: KeyHeader) -> Orphans:
-    """A mind's backups that neither what is on its card opens nor a passphrase of their own."""
-    return _backups_where(connection, card, lambda opened: not shares_slot(opened, card))
+def orphaned_backups(connection: apsw.Connection, header: KeyHeader) -> Orphans:
+    """A mind's backups that neither what is on its key header opens nor a passphrase of their own."""
+    return _backups_where(connection, header, lambda opened: not shares_slot(opened, header))
 
 
-def backups_to_orphan(folder: MindFolder, keys: Keys, card: KeyHeader, after: KeyHeader | None = None) -> Orphans:
-    """The backups that what is on a mind's card opens, and that nothing would open which opens the mind afterwards.
+def backups_to_orphan(folder: MindFolder, keys: Keys, header: KeyHeader, after: KeyHeader | None = None) -> Orphans:
+    """Backups that a mind's key header opens now, and that nothing would open which opens the mind afterwards.
 
     Args:
         after: what opens it then; nothing of what opens it now where absent, as after a rekey.
@@ -60,21 +60,21 @@ def backups_to_orphan(folder: MindFolder, keys: Keys, card: KeyHeader, after: Ke
     Raises:
         StoreError: the store cannot be read.
     """
-    if after is not None and opens_all_of(after, card):
+    if after is not None and opens_all_of(after, header):
         return Orphans()
 
     def is_left(opened: KeyHeader) -> bool:
-        return shares_slot(opened, card) and (after is None or not shares_slot(opened, after))
+        return shares_slot(opened, header) and (after is None or not shares_slot(opened, after))
 
     with translate_errors(folder.store), closing(connect(folder.store, keys)) as connection:
-        return _backups_where(connection, card, is_left)
+        return _backups_where(connection, header, is_left)
 
 
-def _backups_where(connection: apsw.Connection, card: KeyHeader, holds: Callable[[KeyHeader], bool]) -> Orphans:
-    """The backups of a mind without a passphrase of their own of whose card something holds, where they were written.
+def _backups_where(connection: apsw.Connection, header: KeyHeader, holds: Callable[[KeyHeader], bool]) -> Orphans:
+    """Backups of a mind without a passphrase of their own of whose key header something holds, where they were written.
 
     Args:
-        card: of the mind.
+        header: of the mind.
     """
     asked = "SELECT DISTINCT path FROM backups WHERE what = 'backup' ORDER BY path"
     paths: list[Any] = connection.execute(asked).fetchall()
@@ -82,16 +82,16 @@ def _backups_where(connection: apsw.Connection, card: KeyHeader, holds: Callable
     unread: list[UnreadBackup] = []
     for (path,) in paths:
         try:
-            opened = _card_of(Path(path))
+            opened = _header_of(Path(path))
         except MnemicError as error:
             unread.append(UnreadBackup(path=path, why=str(error.operands.get("why", error))))
             continue
-        if opened is not None and opened.made_at_us == card.made_at_us and holds(opened):  # else it is another mind's
+        if opened is not None and opened.made_at_us == header.made_at_us and holds(opened):  # else it is another mind's
             orphaned.append(path)
     return Orphans(orphaned=tuple(orphaned), unread=tuple(unread))
 
 
-def _card_of(path: Path) -> KeyHeader | None:
+def _header_of(path: Path) -> KeyHeader | None:
     """What opens a backup; ``None`` where there is none, or its own passphrase opens it.
 
     Raises:

@@ -853,13 +853,13 @@ class HookContract:
         """Have the process be gone in some way."""
         run = place.home / "run"
         run.mkdir(mode=0o700, exist_ok=True)
-        if how == "a card of a dead one":
+        if how == "an info file of a dead process":
             with serving(place.home, b""):
                 pass
-        elif how == "half a card":
+        elif how == "half an info file":
             (run / "serve.json").write_bytes(b'{"protocol": 1, "fol')
 
-    @pytest.mark.parametrize("how", ["no card", "a card of a dead one", "half a card"])
+    @pytest.mark.parametrize("how", ["no info file", "an info file of a dead process", "half an info file"])
     def test_where_no_process_is_one_is_started_and_a_session_answered_the_slow_way(
         self, place: Place, how: str
     ) -> None:

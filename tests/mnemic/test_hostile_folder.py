@@ -63,9 +63,9 @@ def untouched(folder: Path) -> None:
 
 def test_the_process_that_an_assistant_starts_there_runs_nothing_of_it(home: Path, hostile: Path) -> None:
     with command(hostile, "mcp", "--home", str(home)):
-        card = ready(home)
-        assert psutil.Process(card.pid).cwd() == "/"
-        assert "-P" in psutil.Process(card.pid).cmdline()
+        info = ready(home)
+        assert psutil.Process(info.pid).cwd() == "/"
+        assert "-P" in psutil.Process(info.pid).cmdline()
         assert remembered(home)
     untouched(hostile)
 

@@ -34,7 +34,7 @@ from mnemic.runtime.serve.http.tcp import bind_tcp, new_token, verify_token
 from mnemic.runtime.serve.metrics import CONTENT_TYPE
 from tests.processes.faces import finish, git_project, lines, run, start, turn
 from tests.processes.hosted import HELLO, UnixConnection, message, tool_call
-from tests.processes.serving import Assistant, card_of, end, gone, ready, serving
+from tests.processes.serving import Assistant, end, gone, info_of, ready, serving
 from tests.waiting import BOUND_S, until
 
 CLOCK = SystemClock()
@@ -74,7 +74,7 @@ def test_three_assistants_share_a_process_that_nobody_started(home: Path, tmp_pa
         Assistant(home, folders[1]) as b,
         Assistant(home, folders[2]) as c,
     ):
-        card = ready(home)
+        info = ready(home)
         for assistant, bird in ((a, "heron"), (b, "stork"), (c, "swan")):
             assistant.tool(tool_call(2, "memory_capture", text=f"the {bird} nests here"))
         found = [
@@ -85,8 +85,8 @@ def test_three_assistants_share_a_process_that_nobody_started(home: Path, tmp_pa
         everything = a.tool(tool_call(4, "memory_recall", query="nests", scope="*"))
         assert len(everything["hits"]) == 3
         assert [one.close() for one in (a, b, c)] == [(0, [])] * 3
-    assert card_of(home) == card
-    assert card.mode == "on-demand"
+    assert info_of(home) == info
+    assert info.mode == "on-demand"
 
 
 @pytest.mark.system
@@ -98,7 +98,7 @@ def test_it_leaves_when_nobody_has_wanted_anything_and_comes_back_when_somebody_
         served(home).counts()
         first = ready(home)
         until(lambda: gone(first.pid))
-        assert card_of(home) is None
+        assert info_of(home) is None
         found = assistant.tool(tool_call(3, "memory_recall", query="otter", scope="*"))
         assert [hit["text"] for hit in found["hits"]] == ["an otter"]
         assert ready(home).pid != first.pid
@@ -107,9 +107,9 @@ def test_it_leaves_when_nobody_has_wanted_anything_and_comes_back_when_somebody_
 @pytest.mark.system
 def test_a_process_whose_home_is_gone_goes_as_well(home: Path) -> None:
     ensure_running(home, CLOCK)
-    card = ready(home)
+    info = ready(home)
     home.rename(home.with_name("gone"))  # at once: what is removed file by file is written to meanwhile
-    until(lambda: gone(card.pid))
+    until(lambda: gone(info.pid))
 
 
 # --- it takes over, and is replaced ----------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ def test_a_second_one_in_the_foreground_is_refused_by_the_first_ones_name(home: 
         said = refused(home, "--engine", engine)
         assert f"is served already, by process {process.pid} (mnemic serve --engine embedded)" in said
         assert served(home).remember("the first one serves on").created
-        assert card_of(home) == ready(home)
+        assert info_of(home) == ready(home)
         assert ready(home).pid == process.pid
 
 
@@ -406,7 +406,7 @@ def test_told_to_leave_it_answers_what_is_under_way(home: Path, hanging: Path, s
         asking.start()
         with hanging.open("wb"):  # open once the actor reads it: the question is under way
             process.send_signal(sent)
-            until(lambda: card_of(home) is None)
+            until(lambda: info_of(home) is None)
         assert process.wait(STOP_S) == 0
         asking.join()
     assert [[hit.data for hit in answer.hits] for answer in answers] == [[b"hang the lamp"]]
@@ -424,7 +424,7 @@ def test_told_to_leave_it_leaves_in_order_though_its_sockets_cannot_be_removed(h
         _, told = process.communicate(timeout=BOUND_S)
     assert process.returncode == 0
     assert b"Traceback" not in told
-    assert "card and sockets cannot be removed: Is a directory" in [line["message"] for line in log_of(home)]
+    assert "info file and sockets cannot be removed: Is a directory" in [line["message"] for line in log_of(home)]
 
 
 @pytest.mark.system
@@ -639,9 +639,9 @@ def test_turns_that_go_well_leave_no_line_in_the_log_unless_it_is_to_hold_all(ho
     mind.recall("otter")
     assert [line for line in log_of(home) if line.get("code") == "ok" and line["took_ms"] < 1000] == []
     setting(home, '[runtime]\nlog_level = "debug"')
-    card = card_of(home)
-    assert card is not None
-    os.kill(card.pid, signal.SIGHUP)
+    info = info_of(home)
+    assert info is not None
+    os.kill(info.pid, signal.SIGHUP)
     until(lambda: any("settings reloaded" in line["message"] for line in log_of(home)))
     mind.remember("a stork")
     until(lambda: any(line.get("message_type") == "CaptureText" for line in log_of(home)))
@@ -690,16 +690,16 @@ def brought_back(home: Path, restarts: int) -> ServerInfo:
     found: list[ServerInfo] = []
 
     def there() -> bool:
-        card = card_of(home)
-        found[:] = [card] if card is not None else []
-        return card is not None and card.state == "ready" and card.restarts == restarts
+        info = info_of(home)
+        found[:] = [info] if info is not None else []
+        return info is not None and info.state == "ready" and info.restarts == restarts
 
     until(there)
     return found[0]
 
 
 @pytest.mark.system
-def test_on_ray_everything_comes_back_that_is_killed_and_the_card_says_why(
+def test_on_ray_everything_comes_back_that_is_killed_and_the_info_file_says_why(
     ray_home: tuple[Path, subprocess.Popen[bytes]],
 ) -> None:
     home, process = ray_home
@@ -730,8 +730,8 @@ def test_on_ray_everything_comes_back_that_is_killed_and_the_card_says_why(
     for restarts, victim in enumerate(("gcs_server", "raylet"), start=1):
         before = family(process.pid)
         before[victim].kill()
-        card = brought_back(home, restarts)
-        assert card.cause == f"process {before[victim].pid} of Ray died"
+        info = brought_back(home, restarts)
+        assert info.cause == f"process {before[victim].pid} of Ray died"
         assert [one for one in before.values() if one.is_running() and one.status() != psutil.STATUS_ZOMBIE] == []
         assert mind.counts().memories == known
         assert mind.remember(f"after the death of {victim}").created

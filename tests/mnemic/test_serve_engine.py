@@ -23,7 +23,7 @@ from mnemic.runtime.version import install_command
 from tests.paths import built_hook
 from tests.processes.faces import COMMAND, Outcome, run, start
 from tests.processes.hosted import tool_call
-from tests.processes.serving import Assistant, card_of, gone, ready
+from tests.processes.serving import Assistant, gone, info_of, ready
 from tests.waiting import BOUND_S, until
 
 CLOCK = SystemClock()
@@ -110,7 +110,7 @@ def test_while_ray_is_missing_hooks_lose_nothing_and_commands_work_alone(home: P
         ensure_running(home, CLOCK)
     found = run("recall", "otter", "--scope", "*", "--home", home, "--json").json["hits"]
     assert {hit["text"] for hit in found} == {"the otter is well", "the otter sleeps"}
-    assert card_of(home) is None
+    assert info_of(home) is None
 
 
 def test_the_status_of_a_locked_mind_tells_a_missing_ray_too(
@@ -126,10 +126,10 @@ def test_the_status_of_a_locked_mind_tells_a_missing_ray_too(
 def test_a_process_that_is_told_to_change_to_a_missing_ray_serves_on_and_says_so(home: Path, without_ray: None) -> None:
     process = start("serve", "--home", home)
     try:
-        card = ready(home)
-        assert (card.pid, card.engine) == (process.pid, "embedded")
+        info = ready(home)
+        assert (info.pid, info.engine) == (process.pid, "embedded")
         set_engine(home, "ray")
-        os.kill(card.pid, signal.SIGHUP)
+        os.kill(info.pid, signal.SIGHUP)
         until(lambda: bool((server_info(home, "default") or {})["degraded"]))
         assert run("remember", "the otter is well", "--home", home).code == 0
         told = f"degraded: the settings were not reloaded: {NOT_THERE} {INSTALL}"
@@ -163,16 +163,16 @@ class TestOnRay:
     ) -> None:
         with Assistant(ray_named, allow="read-all") as assistant:
             assistant.tool(tool_call(2, "memory_capture", text="an otter"))
-            card = ready(ray_named)
-            assert (card.engine, card.mode) == ("ray", "on-demand")
+            info = ready(ray_named)
+            assert (info.engine, info.mode) == ("ray", "on-demand")
             status = assistant.tool(tool_call(3, "memory_status"))
             assert status["process"]["engine"] == "ray"
-        until(lambda: card_of(ray_named) is None)
-        until(lambda: gone(card.pid))
+        until(lambda: info_of(ray_named) is None)
+        until(lambda: gone(info.pid))
         assert list((ray_named / "run").glob("ray-*")) == []
         alone = run("recall", "otter", "--home", ray_named, "--json").json
         assert [hit["text"] for hit in alone["hits"]] == ["an otter"]
-        assert card_of(ray_named) is None, "a command that works alone starts no Ray"
+        assert info_of(ray_named) is None, "a command that works alone starts no Ray"
 
     def test_the_foreground_follows_the_settings_until_an_option_says_otherwise(self, home: Path) -> None:
         set_engine(home, "ray")
@@ -182,7 +182,7 @@ class TestOnRay:
             assert (server_info(home, "default") or {})["engine"] == "ray"
             set_engine(home, "embedded")
             os.kill(process.pid, signal.SIGHUP)
-            until(lambda: (card := card_of(home)) is not None and (card.engine, card.state) == ("embedded", "ready"))
+            until(lambda: (info := info_of(home)) is not None and (info.engine, info.state) == ("embedded", "ready"))
             assert ready(home).pid == process.pid, "it started itself again"
             set_engine(home, "ray")
             process.terminate()

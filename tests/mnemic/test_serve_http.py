@@ -36,14 +36,14 @@ def told(process: subprocess.Popen[bytes]) -> list[str]:
 @pytest.mark.system
 def test_it_prints_the_addresses_that_can_be_opened(home: Path) -> None:
     with serving(home, "--http", "127.0.0.1:0") as process:
-        card = ready(home)
-        address = f"http://{card.tcp}"
+        info = ready(home)
+        address = f"http://{info.tcp}"
         said = told(process)
         assert said[-2:] == [
             f"serving {home} on the embedded engine, process {process.pid}; Ctrl-C ends it",
-            f"it answers at {address} and {card.http_socket}; what can be asked: {address}/docs",
+            f"it answers at {address} and {info.http_socket}; what can be asked: {address}/docs",
         ]
-        with closing(http.client.HTTPConnection(card.tcp or "", timeout=BOUND_S)) as connection:
+        with closing(http.client.HTTPConnection(info.tcp or "", timeout=BOUND_S)) as connection:
             connection.request("GET", "/docs")
             page = connection.getresponse()
             assert (page.status, b"GET /openapi.json" in page.read()) == (200, True)

@@ -77,8 +77,8 @@ def test_whoever_needs_a_process_has_the_service_started_and_comes_to_it(home: P
     clients = [wanted(home), wanted(home)]
     service = activate()
     assert [finish(one) for one in clients] == [Outcome(0, "", "")] * 2
-    card = ready(home)
-    assert (card.pid, card.mode) == (service.pid, "foreground")  # the service's own, which does not leave when idle
+    info = ready(home)
+    assert (info.pid, info.mode) == (service.pid, "foreground")  # the service's own, which does not leave when idle
 
 
 @pytest.mark.system
@@ -112,8 +112,8 @@ def test_where_the_service_cannot_serve_the_process_that_was_wanted_does(home: P
     try:
         service = finish(activate(COMMAND, "--http", "no-such-host.invalid:0"))
         assert service.code == 2  # of which systemd is told not to try again
-        card = ready(home)
-        assert (card.pid, card.mode) == (client.pid, "on-demand")
+        info = ready(home)
+        assert (info.pid, info.mode) == (client.pid, "on-demand")
     finally:
         client.kill()
         client.communicate()
@@ -126,10 +126,10 @@ def test_a_service_of_an_older_version_makes_room_for_the_process_that_was_wante
     client = wanted(home)
     try:
         service = activate((sys.executable, "-c", OTHER.format(PROTOCOL - 1)))
-        card = ready(home)
-        while card.pid == service.pid:
-            card = ready(home, but=service.pid)
-        assert (card.pid, card.protocol, card.mode) == (client.pid, PROTOCOL, "on-demand")
+        info = ready(home)
+        while info.pid == service.pid:
+            info = ready(home, but=service.pid)
+        assert (info.pid, info.protocol, info.mode) == (client.pid, PROTOCOL, "on-demand")
     finally:
         client.kill()
         client.communicate()

@@ -58,10 +58,10 @@ def test_it_is_small_and_brings_no_interpreter() -> None:
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc here, where memory is counted")
 def test_an_event_of_a_megabyte_takes_little_memory(tmp_path: Path) -> None:
     bench = pytest.importorskip("mnemic.bench.speed.hook_bench")
-    card = {"version": 1, "public": VECTOR["public"], "names": VECTOR["names"]}
+    config = {"version": 1, "public": VECTOR["public"], "names": VECTOR["names"]}
     mind = tmp_path / "minds" / "default"
     mind.mkdir(parents=True)
-    (mind / "spool.json").write_text(json.dumps(card))
+    (mind / "spool.json").write_text(json.dumps(config))
     command = [str(EXECUTABLE), "codex", "tool", "--home", str(tmp_path)]
     assert 0 < bench.peak_mib(command, b'{"session_id":"s"}' + bytes(1_000_000)) < 16
     (file,) = (mind / "spool").glob("*.spool")

@@ -27,21 +27,21 @@ OTHER = (
 """A Mnemic of another protocol: what the processes say to each other is read from one place when they start."""
 
 
-def card_of(home: Path) -> ServerInfo | None:
-    """The card of a process that is there."""
-    card = RunDir(home).read_info()
-    return card if card is not None and card.is_alive() else None
+def info_of(home: Path) -> ServerInfo | None:
+    """The info file of a process that is there."""
+    info = RunDir(home).read_info()
+    return info if info is not None and info.is_alive() else None
 
 
 def ready(home: Path, *, but: int = 0) -> ServerInfo:
-    """Wait for a process that serves the home, another one than `but`; its card."""
+    """Wait for a process that serves the home, another one than `but`; its info file."""
     found: list[ServerInfo] = []
 
     def there() -> bool:
-        card = card_of(home)
-        if card is None or card.state != "ready" or card.pid == but:
+        info = info_of(home)
+        if info is None or info.state != "ready" or info.pid == but:
             return False
-        found.append(card)
+        found.append(info)
         return True
 
     until(there)
@@ -55,10 +55,10 @@ def gone(pid: int) -> bool:
 
 def end(home: Path) -> None:
     """End whatever serves a home, with everything it started."""
-    card = card_of(home)
-    if card is not None and card.pid != os.getpid():  # a test may have written a card of its own
-        os.kill(card.pid, signal.SIGKILL)
-        until(lambda: gone(card.pid))
+    info = info_of(home)
+    if info is not None and info.pid != os.getpid():  # a test may have written an info file of its own
+        os.kill(info.pid, signal.SIGKILL)
+        until(lambda: gone(info.pid))
 
 
 @contextmanager
@@ -81,8 +81,8 @@ def serving(
 
 
 def _ready(home: Path, pid: int) -> bool:
-    card = card_of(home)
-    return card is not None and card.state == "ready" and card.pid == pid
+    info = info_of(home)
+    return info is not None and info.state == "ready" and info.pid == pid
 
 
 class Assistant:

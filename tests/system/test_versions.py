@@ -23,7 +23,7 @@ from tests.paths import FIXTURES
 from tests.processes.another import AnotherMnemic
 from tests.processes.faces import Outcome
 from tests.processes.hosted import tool_call
-from tests.processes.serving import Assistant, card_of, end, gone, ready
+from tests.processes.serving import Assistant, end, gone, info_of, ready
 from tests.waiting import BOUND_S, until
 
 pytestmark = pytest.mark.system
@@ -61,13 +61,13 @@ def test_a_newer_process_is_refused_in_one_sentence_with_both_versions(
 ) -> None:
     newer = AnotherMnemic(tmp_path / "newer", "0.3.0", protocol=PROTOCOL + 1)
     with newer.start("serve", "--engine", "embedded", "--home", home) as process:
-        card = ready(home)
+        info = ready(home)
         before = contents(home / "minds")
         refused = command("remember", "--home", home, "an otter")
         assert (refused.code, refused.out, refused.err.count("\n")) == (5, "", 1)
         told = f"Mnemic 0.3.0, is newer (protocol {PROTOCOL + 1}) than this command, Mnemic {__version__} "
         assert told in refused.err
-        assert f"Update Mnemic here, or use the one it was started with; or end it: kill {card.pid}." in refused.err
+        assert f"Update Mnemic here, or use the one it was started with; or end it: kill {info.pid}." in refused.err
         assert contents(home / "minds") == before
         seen = json.loads(command("doctor", "--json", "--home", home).out)["checks"]
         (check,) = [one for one in seen if one["name"] == "process"]
@@ -93,15 +93,15 @@ def test_an_older_process_goes_on_until_nobody_waits_for_it_and_then_makes_room(
 ) -> None:
     older = AnotherMnemic(tmp_path / "older", "0.1.9", protocol=PROTOCOL - 1)
     with older.start("serve", "--on-demand", "--home", home) as process:
-        card = ready(home)
+        info = ready(home)
         seen = json.loads(command("doctor", "--json", "--home", home).out)["checks"]
         (check,) = [one for one in seen if one["name"] == "process"]
         assert (check["state"], "Mnemic 0.1.9" in check["detail"]) == ("advice", True)
         headers = {"Mnemic-Protocol": str(PROTOCOL - 1), "Mnemic-Mind": "default", "Mnemic-Create": "0"}
-        with held_request(card.http_socket, "/api/let-go", headers):  # work of others: a restore holds the mind so
-            request_drain(card, "an older process")
+        with held_request(info.http_socket, "/api/let-go", headers):  # work of others: a restore holds the mind so
+            request_drain(info, "an older process")
             for _ in range(20):
-                assert call(card.http_socket, "GET", "/healthz", b"", headers)["state"] == "ready"
+                assert call(info.http_socket, "GET", "/healthz", b"", headers)["state"] == "ready"
             asking = RemoteActorSystem(home, "default", False, Hurried())
             told = r"Mnemic 0\.1\.9, is older .* and leaves as soon as nobody"
             with pytest.raises(OlderProcess, match=told) as caught:
@@ -110,7 +110,7 @@ def test_an_older_process_goes_on_until_nobody_waits_for_it_and_then_makes_room(
             assert process.poll() is None
         assert command("status", "--home", home).code == 0
         assert process.wait(BOUND_S) == 0
-    after = card_of(home)
+    after = info_of(home)
     assert after is None or (after.version, after.protocol) == (__version__, PROTOCOL)
 
 
@@ -139,7 +139,7 @@ def test_a_process_in_the_foreground_starts_again_by_the_new_version(
     with installed.start("serve", "--engine", engine, "--home", home) as process:
         assert ready(home).pid == process.pid
         installed.change("runtime/version.py", r'__version__ = ".*"', '__version__ = "0.2.9"')
-        until(lambda: (card := card_of(home)) is not None and card.version == "0.2.9" and card.state == "ready")
+        until(lambda: (info := info_of(home)) is not None and info.version == "0.2.9" and info.state == "ready")
         assert ready(home).pid == process.pid
         seen = json.loads(command("doctor", "--json", "--home", home).out)["checks"]
         (check,) = [one for one in seen if one["name"] == "process"]

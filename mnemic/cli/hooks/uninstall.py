@@ -68,7 +68,7 @@ def require_home(home: Path) -> None:
 
 
 def mnemic_files(home: Path) -> list[Path]:
-    """Mnemic's files, in an order to remove them: keys first, and the cards by which minds are known last."""
+    """Mnemic's files, in an order to remove them: keys first, and the info files by which minds are known last."""
     found = [path for mind in _mind_folders(home) for path in _matching_files(mind, _MIND_FILES)]
     found += [*installed_hook_files(home), *_matching_files(home, _HOME_FILES)]
     return sorted(found, key=lambda path: (path.name != "key", path.name == _KEY_HEADER))
@@ -130,9 +130,9 @@ def uninstall_home(home: Path, environment: Mapping[str, str], clock: Clock, *, 
     completions = remove_completions(home, environment, write=write)
     link = remove_link(home, environment, write=write)
     if not write:
-        card = RunDir(home).read_info()
-        serving = card is not None and card.is_alive()
-        process = f"process {card.pid} would be asked to leave" if serving and card else "no process serves"
+        info = RunDir(home).read_info()
+        serving = info is not None and info.is_alive()
+        process = f"process {info.pid} would be asked to leave" if serving and info else "no process serves"
         return UninstallResult(
             wiring=wired, service=service, process=process, completions=completions, link=link, removed=[]
         )
@@ -148,12 +148,12 @@ def _stop_server(home: Path, clock: Clock) -> str:
     run_dir, pause, told = RunDir(home), threading.Event(), "no process serves"
     until = clock.monotonic_s() + _STOP_TIMEOUT_S
     while clock.monotonic_s() < until:
-        card = run_dir.read_info()
-        if card is not None and card.is_alive():
-            request_drain(card, "mnemic uninstall")
-            gone = wait_unpublished(home, card, clock)
+        info = run_dir.read_info()
+        if info is not None and info.is_alive():
+            request_drain(info, "mnemic uninstall")
+            gone = wait_unpublished(home, info, clock)
             (run_dir.folder / "hook-start").unlink(missing_ok=True)  # it is this one that was started
-            told = f"process {card.pid} has left" if gone else f"process {card.pid} has not left: kill {card.pid}"
+            told = f"process {info.pid} has left" if gone else f"process {info.pid} has not left: kill {info.pid}"
             if not gone:
                 return told
         if not run_dir.is_server_locked() and not _is_starting(run_dir, clock):

@@ -2,7 +2,7 @@
 
 Ray ends the process that drives it when its head dies, without a word. So the driver is a child in a session of its
 own; when it goes, the parent kills what is left of that session and starts another one, after a rest. Who connects
-meanwhile waits at the sockets, which stay open; the card says what is going on.
+meanwhile waits at the sockets, which stay open; the info file says what is going on.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from mnemic.runtime.minds.run_dir import RunDir, ServerInfo, not_served
 _log = logging.getLogger("mnemic.parent")
 
 ENGINE_LOST = 70
-"""What the child exits with when its engine is gone; the card holds why."""
+"""What the child exits with when its engine is gone; the info file holds why."""
 _EXPLAINED_EXIT_CODES = range(2, 6)  # of a command that has said what is wrong; see `mnemic.errors`
 _POLICY = RestartPolicy(failures=10, window_s=300.0, first_delay_s=0.1, longest_delay_s=10.0)
 _STOP_S = 10.0
@@ -40,7 +40,7 @@ class DriverParent:
     def __init__(
         self,
         run_dir: RunDir,
-        card: ServerInfo,
+        info: ServerInfo,
         clock: Clock,
         seed: int,
         ready: Callable[[], None] = lambda: None,
@@ -49,13 +49,13 @@ class DriverParent:
         """Take charge of a home whose lock is held.
 
         Args:
-            card: what it shall say.
+            info: what it shall say.
             seed: what the rests before restarts are drawn from.
             ready: called once, as soon as a child answers.
             release: lets those go who wait at the service's socket; called again and again.
         """
         self._run_dir = run_dir
-        self._card = card
+        self._info = info
         self._clock = clock
         self._generator = random.Random(seed)
         self._ready: Callable[[], None] | None = ready  # gone once it was called
@@ -85,7 +85,7 @@ class DriverParent:
             said = self._run_dir.read_info()
             if self._ended.is_set() and said is not None and said.state in ("starting", "restarting"):
                 return 0  # told to leave before it could: what Ray does with a signal then is no failure
-            if self._ended.is_set() or code == 0 or said is None:  # without a card, it was leaving
+            if self._ended.is_set() or code == 0 or said is None:  # without an info file, it was leaving
                 return code if code >= 0 else 1
             cause = self._exit_cause(code)
             if code > 0 and said.state == "starting":
@@ -159,8 +159,8 @@ class DriverParent:
 
     def _publish_state(self, state: str, cause: str) -> None:
         restarts = self._health.failures
-        self._card = msgspec.structs.replace(self._card, state=state, cause=cause, restarts=restarts)
-        self._run_dir.publish(self._card)
+        self._info = msgspec.structs.replace(self._info, state=state, cause=cause, restarts=restarts)
+        self._run_dir.publish(self._info)
 
 
 def kill_session(session: int) -> None:

@@ -147,8 +147,8 @@ class MindSealRecipe(msgspec.Struct, frozen=True):
 
     key: Path
     """The key file."""
-    card: Path
-    """The card beside it; see `mnemic.runtime.keys.key_slots`."""
+    key_header: Path
+    """The key header beside it; see `mnemic.runtime.keys.key_slots`."""
     check: str
     """Its check value, which tells whether the mind still has the key of before."""
     run: str
@@ -160,4 +160,4 @@ class MindSealRecipe(msgspec.Struct, frozen=True):
         Raises:
             KeyMissing, KeyMismatch: the key file is not there, or is not this mind's.
         """
-        return Seal(read_keys_by_file(self.key, self.card, self.check).engine_key(self.run))
+        return Seal(read_keys_by_file(self.key, self.key_header, self.check).engine_key(self.run))

@@ -110,33 +110,33 @@ def check_protocol(theirs: object, server_control: ServerControl, oldest: int = 
         version = int(str(theirs))
     except ValueError:
         raise InvalidValue(name="the protocol", value=theirs, why="it is no number", expected=str(PROTOCOL)) from None
-    card = server_control.server_info()
+    info = server_control.server_info()
     if version > PROTOCOL:
         raise OlderProcess(
-            home=card.get("home", "this home"),
-            version=card.get("version"),
+            home=info.get("home", "this home"),
+            version=info.get("version"),
             theirs=PROTOCOL,
             ours=version,
-            pid=card.get("pid"),
+            pid=info.get("pid"),
         )
     if version < oldest:
         raise NewerProcess(
-            home=card.get("home", "this home"),
-            version=card.get("version"),
+            home=info.get("home", "this home"),
+            version=info.get("version"),
             theirs=PROTOCOL,
             command="an older Mnemic",
             ours=version,
-            pid=card.get("pid"),
+            pid=info.get("pid"),
         )
 
 
 def draining_error(server_control: ServerControl) -> dict[str, Any] | None:
     """What a process that is leaving answers, so that the caller asks the next one; ``None`` while it stays."""
-    card = server_control.server_info()
-    if card.get("state") != "draining":
+    info = server_control.server_info()
+    if info.get("state") != "draining":
         return None
-    home = card.get("home", "this home")
-    leaving = NotServed(home=home, why="it is leaving, and another one may be started", log=card.get("log", "the log"))
+    home = info.get("home", "this home")
+    leaving = NotServed(home=home, why="it is leaving, and another one may be started", log=info.get("log", "the log"))
     return encode_error(leaving) | {"code": "draining"}
 
 

@@ -17,16 +17,16 @@ from mnemic.runtime.minds.run_dir import ServerInfo
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, list[str], ServerInfo]]:
     home = tmp_path_factory.mktemp("callers")
     texts = fill_home(home, 30, seed=5, encoder=None, settings=lexical_settings(home))
-    with served(home, "embedded") as card:
-        yield home, texts, card
+    with served(home, "embedded") as info:
+        yield home, texts, info
 
 
 @pytest.mark.parametrize("way", ["stream", "HTTP", "pipe"])
 def test_a_tool_answers_by_every_way(filled: tuple[Path, list[str], ServerInfo], way: str) -> None:
-    home, texts, card = filled
+    home, texts, info = filled
     caller: ToolCaller = {
-        "stream": lambda: McpSocketClient(card),
-        "HTTP": lambda: McpHttpClient(card),
+        "stream": lambda: McpSocketClient(info),
+        "HTTP": lambda: McpHttpClient(info),
         "pipe": lambda: McpPipe(home),
     }[way]()
     try:

@@ -16,7 +16,7 @@ from mnemic.bench.harness.processes import (
     kill,
     process_family,
     pss_bytes,
-    ready_card,
+    ready_info,
     role_of,
     served,
     stop_process,
@@ -67,12 +67,12 @@ def test_what_does_not_come_is_not_waited_for_for_ever() -> None:
 @pytest.mark.system
 def test_a_served_home_answers_and_leaves_nothing(tmp_path: Path) -> None:
     fill_home(tmp_path, 1, seed=0, encoder=None, settings=lexical_settings(tmp_path))
-    assert ready_card(tmp_path) is None
-    with served(tmp_path, "embedded") as card:
-        found = process_family(card.pid)
+    assert ready_info(tmp_path) is None
+    with served(tmp_path, "embedded") as info:
+        found = process_family(info.pid)
         assert [role_of(one) for one in found] == ["process"]
         assert role_of(psutil.Process(os.getpid())) == "helper"
-    assert ready_card(tmp_path) is None
+    assert ready_info(tmp_path) is None
     assert not any(one.is_running() for one in found)
 
 

@@ -25,7 +25,7 @@ from tests.mnemic.test_session_start import alone
 from tests.paths import built_hook
 from tests.processes.faces import COMMAND, Outcome, finish
 from tests.processes.hosted import tool_call
-from tests.processes.serving import Assistant, card_of, end, ready, serving
+from tests.processes.serving import Assistant, end, info_of, ready, serving
 from tests.waiting import BOUND_S, until
 
 Command = Callable[..., Outcome]
@@ -260,8 +260,8 @@ def test_a_command_on_a_terminal_asks_and_three_wrong_answers_are_enough(locked:
 def test_unlocked_once_everybody_is_answered_until_it_is_locked(locked: Path, say: Say) -> None:
     opened = say("unlock", "--home", locked, "--json", given=WORDS.encode() + b"\n")
     assert opened.code == 0, opened
-    card = ready(locked)
-    told = {"mind": "default", "unlocked": True, "key": None, "pid": card.pid}
+    info = ready(locked)
+    told = {"mind": "default", "unlocked": True, "key": None, "pid": info.pid}
     assert {name: opened.json[name] for name in told} == told
     found = say("recall", "heron", "--home", locked, "--json")
     assert [hit["text"] for hit in found.json["hits"]] == ["the heron stands on the pier"]
@@ -326,7 +326,7 @@ def test_a_wrong_passphrase_unlocks_nothing_and_starts_nothing(locked: Path, say
     refused = say("unlock", "--home", locked, given=b"wrong words\n")
     assert refused.code == 3
     assert "not the passphrase" in refused.err
-    assert card_of(locked) is None
+    assert info_of(locked) is None
 
 
 def test_a_mind_with_a_key_file_is_neither_locked_nor_unlocked(home: Path, command: Command) -> None:

@@ -43,7 +43,7 @@ from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
 from tests.clocks import ManualClock
 from tests.processes.faces import EXAMPLE, Outcome, lines, turn
-from tests.processes.serving import card_of, ready, serving
+from tests.processes.serving import info_of, ready, serving
 from tests.runtime.building import said
 
 Command = Callable[..., Outcome]
@@ -529,7 +529,9 @@ def test_what_is_no_export_makes_no_mind(command: Command, tmp_path: Path) -> No
     assert not (tmp_path / "a").exists()
 
 
-def test_what_was_erased_is_known_though_the_card_of_the_replaced_mind_is_damaged(home: Path, tmp_path: Path) -> None:
+def test_what_was_erased_is_known_though_the_info_file_of_the_replaced_mind_is_damaged(
+    home: Path, tmp_path: Path
+) -> None:
     marks = erased_since(home, tmp_path / "k")
     (home / "minds" / "default" / "mind.json").write_text("{")
     assert restore(tmp_path / "k", home, replace=True).marks_lost is None
@@ -712,6 +714,6 @@ def test_beneath_a_process_that_serves_it_a_mind_is_kept_moved_and_replaced(
         mind.restore(tmp_path / "k", replace=True)
         assert mind.import_from(tmp_path / "e").new == 1
         assert mind.counts().memories == 2
-    card = card_of(served)
-    assert card is not None
-    assert card.pid == process
+    info = info_of(served)
+    assert info is not None
+    assert info.pid == process

@@ -37,7 +37,7 @@ from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.minds.run_dir import PROTOCOL, RunDir, ServerInfo
 from tests.processes.faces import COMMAND, lines, turn
 from tests.processes.hosted import together
-from tests.processes.serving import card_of, end, gone, ready, serving
+from tests.processes.serving import end, gone, info_of, ready, serving
 from tests.waiting import BOUND_S, until
 
 CLOCK = SystemClock()
@@ -65,9 +65,9 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.mark.system
 def test_twenty_who_start_it_at_once_meet_in_one_process(home: Path) -> None:
-    cards = together([lambda: ensure_running(home, CLOCK)] * 20)
-    assert len({card.pid for card in cards}) == 1
-    assert cards[0].is_alive()
+    infos = together([lambda: ensure_running(home, CLOCK)] * 20)
+    assert len({info.pid for info in infos}) == 1
+    assert infos[0].is_alive()
 
 
 @pytest.mark.system
@@ -76,13 +76,13 @@ def test_of_many_processes_that_start_at_once_one_serves_and_the_others_leave_it
         subprocess.Popen([*COMMAND, "serve", "--on-demand", "--home", str(home)], stderr=subprocess.PIPE)
         for _ in range(4)
     ]
-    card = ready(home)
+    info = ready(home)
     for process in started:
-        if process.pid != card.pid:
+        if process.pid != info.pid:
             assert process.communicate(timeout=BOUND_S) == (None, b"")
             assert process.returncode == 0
-    os.kill(card.pid, signal.SIGTERM)
-    (serving,) = (process for process in started if process.pid == card.pid)
+    os.kill(info.pid, signal.SIGTERM)
+    (serving,) = (process for process in started if process.pid == info.pid)
     assert serving.communicate(timeout=BOUND_S)[1] == b""
     assert serving.returncode == 0
 
@@ -94,7 +94,7 @@ def test_a_process_is_only_started_where_that_is_wanted(home: Path) -> None:
     assert not (home / "run").exists()
 
 
-def test_a_stale_card_whose_number_another_process_has_hinders_nobody(home: Path) -> None:
+def test_a_stale_info_file_whose_number_another_process_has_hinders_nobody(home: Path) -> None:
     run_dir = RunDir(home)
     run_dir.acquire_server_lock()
     folder, *sockets = run_dir.bind_sockets()
@@ -120,11 +120,11 @@ def test_a_home_too_deep_for_a_socket_is_served(home: Path, tmp_path: Path) -> N
     deep = tmp_path.joinpath(*["a folder of some length"] * 5, "home")
     shutil.copytree(home, deep)
     served(deep).remember("an otter")
-    card = ready(deep)
-    assert len(card.http_socket) < 100
-    os.kill(card.pid, signal.SIGTERM)
-    until(lambda: gone(card.pid))
-    assert not os.path.exists(card.folder)
+    info = ready(deep)
+    assert len(info.http_socket) < 100
+    os.kill(info.pid, signal.SIGTERM)
+    until(lambda: gone(info.pid))
+    assert not os.path.exists(info.folder)
 
 
 # --- the same answers ------------------------------------------------------------------------------------------------
@@ -362,10 +362,10 @@ def test_an_older_process_is_drained_and_replaced_once(home: Path) -> None:
         kept = together([lambda n=n: served(home).remember(f"otter {n}", session=f"s{n}") for n in range(6)])  # type: ignore[misc]
         assert older.wait(BOUND_S) == 0
     assert all(one.created for one in kept)
-    card = ready(home)
-    assert (card.protocol, card.mode) == (PROTOCOL, "on-demand")
+    info = ready(home)
+    assert (info.protocol, info.mode) == (PROTOCOL, "on-demand")
     assert served(home).counts().memories == 6
-    assert ready(home).pid == card.pid
+    assert ready(home).pid == info.pid
 
 
 @pytest.mark.parametrize("said", [b"[]", b'{"type": "Counts"}', b'{"type": "Rumour"}', b"\xff", b"[" * 9999])
@@ -417,7 +417,7 @@ def test_what_no_process_answers_is_one_sentence(tmp_path: Path, said: bytes) ->
 @pytest.mark.system
 def test_one_that_has_gone_need_not_be_asked_to_leave(home: Path) -> None:
     ensure_running(home, CLOCK)
-    card = ready(home)
+    info = ready(home)
     end(home)
-    request_drain(card, "a test")
-    assert card_of(home) is None
+    request_drain(info, "a test")
+    assert info_of(home) is None

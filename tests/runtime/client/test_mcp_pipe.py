@@ -258,9 +258,9 @@ def test_one_who_dies_before_it_greets_counts_as_well(begin: Any) -> None:
 def test_a_process_that_is_leaving_is_waited_out(begin: Any, tmp_path: Path) -> None:
     def leaving(connection: Connection) -> None:
         run_dir = RunDir(tmp_path)
-        card = run_dir.read_info()
-        assert card is not None
-        run_dir.publish(msgspec.structs.replace(card, pid=1))  # the next one's
+        info = run_dir.read_info()
+        assert info is not None
+        run_dir.publish(msgspec.structs.replace(info, pid=1))  # the next one's
         connection.say({"error": {"code": "draining", "error": "It is leaving.", "remedy": "Wait."}})
 
     host, _ = begin(leaving, echo)

@@ -154,7 +154,7 @@ def test_what_the_system_refuses_to_show_is_said_in_a_sentence() -> None:
     assert (check.state, check.detail) == ("wrong", "it could not be looked at (/nowhere: No such file or directory)")
 
 
-# --- key and card ----------------------------------------------------------------------------------------------------
+# --- key and key header ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("key", [bytes(32), bytes(31), b""])

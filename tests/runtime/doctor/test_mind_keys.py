@@ -1,4 +1,4 @@
-"""The doctor tells a locked mind from a broken one, and takes a lost card from its copy where that is right."""
+"""The doctor tells a locked mind from a broken one, and takes a lost key header from its copy where that is right."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def a_mind(home: Path, passphrase: str | None = None) -> tuple[MindFolder, Keys]
 
 
 def checks(home: Path, keys: Keys | None = None) -> dict[str, Check]:
-    """What is said of key, card and store."""
+    """What is said of key, key header and store."""
     target = target_of(home, keys=keys)
     found = [*mind_checks.check_key(target), *mind_checks.check_store(target)]
     return {check.name: check for check in found}
@@ -49,7 +49,7 @@ def test_a_locked_mind_is_no_broken_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [None, b"", b"{"])
-def test_a_lost_card_of_a_locked_mind_is_taken_from_its_copy(tmp_path: Path, content: bytes | None) -> None:
+def test_a_lost_key_header_of_a_locked_mind_is_taken_from_its_copy(tmp_path: Path, content: bytes | None) -> None:
     folder, keys = a_mind(tmp_path, WORDS)
     before = folder.key_header.read_bytes()
     folder.key_header.unlink() if content is None else folder.key_header.write_bytes(content)
@@ -59,7 +59,7 @@ def test_a_lost_card_of_a_locked_mind_is_taken_from_its_copy(tmp_path: Path, con
     assert open_mind(tmp_path, "default", WORDS)[1].check == keys.check
 
 
-def test_a_copy_that_is_not_this_key_s_is_no_card(tmp_path: Path) -> None:
+def test_a_copy_that_is_not_this_key_s_is_no_key_header(tmp_path: Path) -> None:
     folder, keys = a_mind(tmp_path)
     old_copy = folder.key_header_copy.read_bytes()
     with lock_exclusive(folder.path):
@@ -72,11 +72,11 @@ def test_a_copy_that_is_not_this_key_s_is_no_card(tmp_path: Path) -> None:
     assert not folder.key_header.exists()
 
 
-def test_another_key_file_gets_no_card_of_its_own(tmp_path: Path) -> None:
+def test_another_key_file_gets_no_key_header_of_its_own(tmp_path: Path) -> None:
     folder, _ = a_mind(tmp_path)
-    card = folder.key_header.read_bytes()
+    header = folder.key_header.read_bytes()
     folder.key.write_bytes(generate_key())
     assert checks(tmp_path)["key"].state == "wrong"
     with pytest.raises(KeyMismatch):
         mind_checks.rewrite_key_header(target_of(tmp_path))
-    assert folder.key_header.read_bytes() == card
+    assert folder.key_header.read_bytes() == header

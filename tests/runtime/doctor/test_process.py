@@ -69,8 +69,8 @@ def mend(home: Path) -> dict[str, RepairResult]:
     return {one.name: one for one in repair(target, examine(target))}
 
 
-def card_of(home: Path, **fields: Any) -> ServerInfo:
-    """A card of this very process."""
+def info_of(home: Path, **fields: Any) -> ServerInfo:
+    """An info file of this very process."""
     given: dict[str, Any] = {
         "protocol": PROTOCOL,
         "version": __version__,
@@ -101,8 +101,8 @@ def serve(home: Path) -> Iterator[subprocess.Popen[bytes]]:
 
     def ready() -> bool:
         assert process.poll() is None
-        card = RunDir(home).read_info()
-        return card is not None and card.state == "ready"
+        info = RunDir(home).read_info()
+        return info is not None and info.state == "ready"
 
     try:
         until(ready)
@@ -164,13 +164,15 @@ def test_a_process_that_serves_is_shown_and_goes_on_whatever_is_mended(
         finish(process)
         check = look(home)["process"]
         assert (check.state, check.repairable) == ("wrong", True)
-        assert check.detail == f"process {process.pid} is gone, and its card is there"
+        assert check.detail == f"process {process.pid} is gone and left its info file"
         assert mend(home)["process"].succeeded
         assert not any(path.exists() for path in sockets)
         assert look(home)["process"].state == "ok"
 
 
-def test_sockets_without_a_card_and_a_card_that_cannot_be_read_are_cleared(home: Path, run_dir: RunDir) -> None:
+def test_sockets_without_a_info_file_and_a_info_file_that_cannot_be_read_are_cleared(
+    home: Path, run_dir: RunDir
+) -> None:
     for path in (run_dir.folder / "mcp.sock", run_dir.info_path):
         path.touch(0o600)
         check = look(home)["process"]
@@ -182,7 +184,7 @@ def test_sockets_without_a_card_and_a_card_that_cannot_be_read_are_cleared(home:
 def test_a_socket_at_which_nobody_answers_is_cleared_only_where_nobody_holds_the_lock(
     home: Path, run_dir: RunDir
 ) -> None:
-    run_dir.publish(card_of(home))
+    run_dir.publish(info_of(home))
     assert (look(home)["process"].state, look(home)["process"].repairable) == ("wrong", True)
     holder = RunDir(home)
     held = holder.acquire_lock("serve.lock")
@@ -203,7 +205,7 @@ def test_a_socket_at_which_nobody_answers_is_cleared_only_where_nobody_holds_the
 def test_a_process_that_is_just_starting_is_left_alone(home: Path, run_dir: RunDir) -> None:
     assert run_dir.acquire_server_lock()
     assert look(home)["process"].detail == "a process is just starting or leaving"
-    run_dir.publish(card_of(home, pid=2**22 + 1, started="1.00"))
+    run_dir.publish(info_of(home, pid=2**22 + 1, started="1.00"))
     assert look(home)["process"].state == "ok"
 
 
@@ -232,7 +234,9 @@ def test_a_process_that_starts_is_well_until_it_takes_too_long(home: Path, tmp_p
     os.link(held, settings)
     process = start("serve", "--engine", "embedded", "--home", home)
     try:
-        held.write_bytes(good.read_bytes())  # it reads its settings once before it writes its card, and once after it
+        held.write_bytes(
+            good.read_bytes()
+        )  # it reads its settings once before it writes its info file, and once after it
         until(lambda: process.poll() is not None or RunDir(home).read_info() is not None)
         writing = opened_for_a_reader(held)  # it waits for them now, until this is closed
         shutil.copy(good, tmp_path / "copy")
@@ -254,7 +258,7 @@ def test_a_process_that_starts_is_well_until_it_takes_too_long(home: Path, tmp_p
 
 @pytest.mark.parametrize(("protocol", "state"), [(PROTOCOL - 1, "advice"), (PROTOCOL + 1, "wrong")])
 def test_a_process_of_another_protocol_is_named(home: Path, run_dir: RunDir, protocol: int, state: str) -> None:
-    run_dir.publish(card_of(home, protocol=protocol))
+    run_dir.publish(info_of(home, protocol=protocol))
     check = look(home)["process"]
     assert (check.state, check.repairable) == (state, False)
     assert f"speaks protocol {protocol}, this command {PROTOCOL}" in check.detail
@@ -263,7 +267,7 @@ def test_a_process_of_another_protocol_is_named(home: Path, run_dir: RunDir, pro
 def test_a_process_of_another_version_that_is_understood_is_named_with_one_remedy(home: Path, run_dir: RunDir) -> None:
     for mode, again in (("on-demand", "; the next command starts this one."), ("foreground", "serve` again.")):
         with hosted(home) as running:
-            run_dir.publish(card_of(home, version="0.1.9", mode=mode, folder=str(running.http.parent)))
+            run_dir.publish(info_of(home, version="0.1.9", mode=mode, folder=str(running.http.parent)))
             check = look(home)["process"]
         assert check.state == "advice"
         assert f"Mnemic 0.1.9; this command is Mnemic {__version__}" in check.detail
@@ -272,13 +276,13 @@ def test_a_process_of_another_version_that_is_understood_is_named_with_one_remed
 
 
 def test_an_engine_that_is_brought_back_is_wrong_and_one_that_was_is_advice(home: Path, run_dir: RunDir) -> None:
-    run_dir.publish(card_of(home, state="restarting", restarts=2, cause="process 7 of Ray died"))
+    run_dir.publish(info_of(home, state="restarting", restarts=2, cause="process 7 of Ray died"))
     seen = look(home)
     assert seen["process"].state == "wrong"
     assert "is bringing its engine back (restart 2: process 7 of Ray died)" in seen["process"].detail
     assert "actors" not in seen
     with hosted(home) as faces:
-        run_dir.publish(card_of(home, folder=str(faces.http.parent), restarts=1, cause="process 7 of Ray died"))
+        run_dir.publish(info_of(home, folder=str(faces.http.parent), restarts=1, cause="process 7 of Ray died"))
         check = look(home)["process"]
     assert check.state == "advice"
     assert check.detail.endswith("; its engine was brought back 1 time, last because: process 7 of Ray died")
@@ -286,7 +290,7 @@ def test_an_engine_that_is_brought_back_is_wrong_and_one_that_was_is_advice(home
 
 def test_a_process_that_is_leaving_is_well(home: Path, run_dir: RunDir) -> None:
     with hosted(home) as faces:
-        run_dir.publish(card_of(home, folder=str(faces.http.parent)))
+        run_dir.publish(info_of(home, folder=str(faces.http.parent)))
         faces.server_control.state = "draining"
         seen = look(home)
     assert seen["process"].detail == f"process {os.getpid()} is leaving"
@@ -296,7 +300,7 @@ def test_sockets_that_lie_elsewhere_are_to_be_the_users_alone_too(home: Path, ru
     elsewhere = tmp_path / "short"
     elsewhere.mkdir(mode=0o755)
     (elsewhere / "http.sock").touch(0o644)
-    run_dir.publish(card_of(home, folder=str(elsewhere)))
+    run_dir.publish(info_of(home, folder=str(elsewhere)))
     assert f"{elsewhere} has mode 0755, and 1 more" in look(home)["permissions"].detail
     assert mend(home)["permissions"].succeeded
     assert stat.S_IMODE(elsewhere.stat().st_mode) == 0o700
@@ -340,7 +344,7 @@ def test_a_missing_ray_is_wrong_only_where_the_settings_name_it(home: Path, monk
 
 
 def test_an_engine_that_serves_and_is_not_the_one_of_the_settings_is_named(home: Path, run_dir: RunDir) -> None:
-    run_dir.publish(card_of(home, engine="ray"))
+    run_dir.publish(info_of(home, engine="ray"))
     told = f"embedded, as the settings name it; process {os.getpid()} serves on ray"
     assert look(home)["engine"].detail.startswith(told)
 
@@ -350,10 +354,10 @@ def test_an_engine_that_serves_and_is_not_the_one_of_the_settings_is_named(home:
 
 @pytest.fixture
 def faces(home: Path, run_dir: RunDir) -> Iterator[Hosted]:
-    """Real faces over real actors, in this process, whose card is there."""
+    """Real faces over real actors, in this process, whose info file is there."""
     minds = OpenMinds(home)
     with hosted(home, minds=minds) as running:
-        run_dir.publish(card_of(home, folder=str(running.http.parent)))
+        run_dir.publish(info_of(home, folder=str(running.http.parent)))
         yield running
     minds.close()
 
@@ -396,7 +400,7 @@ def test_a_process_that_cannot_open_the_mind_is_said(home: Path, run_dir: RunDir
             raise NotServed(home="h", why="it cannot", log="the log")
 
     with hosted(home, minds=NoMinds()) as running:
-        run_dir.publish(card_of(home, folder=str(running.http.parent)))
+        run_dir.publish(info_of(home, folder=str(running.http.parent)))
         seen = look(home)
     assert seen["process"].state == "ok"
     assert seen["actors"].state == "wrong"

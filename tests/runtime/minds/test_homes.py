@@ -50,15 +50,15 @@ def opened(home: Path, mind: str = "default") -> Store:
     return Store.open(folder.store, keys)
 
 
-def test_a_mind_is_a_folder_with_its_key_its_card_and_its_store(tmp_path: Path) -> None:
+def test_a_mind_is_a_folder_with_its_key_its_key_header_and_its_store(tmp_path: Path) -> None:
     made = create_mind(tmp_path / "home", "default", CLOCK)
     names = ("key", "mind.json", "mind.json.copy", "spool.json", "spool/losses", "store.db", "store.db-mark")
     assert sorted(files_of(tmp_path)) == [f"home/minds/default/{name}" for name in names]
     folder, keys = open_mind(tmp_path / "home", "default")
     assert folder == made
-    card = json.loads(made.key_header.read_bytes())
-    assert (card["version"], card["check"], card["made_at_us"]) == (1, keys.check, CLOCK.now_us())
-    assert [slot["kind"] for slot in card["slots"]] == ["file"]
+    header = json.loads(made.key_header.read_bytes())
+    assert (header["version"], header["check"], header["made_at_us"]) == (1, keys.check, CLOCK.now_us())
+    assert [slot["kind"] for slot in header["slots"]] == ["file"]
     assert made.key_header_copy.read_bytes() == made.key_header.read_bytes()
     assert keys.secrets.root.hex() not in made.key_header.read_text()
 
@@ -218,16 +218,16 @@ SPOILERS: dict[str, tuple[type[Exception], Callable[[MindFolder], object]]] = {
     "a short key": (KeyMismatch, lambda mind: mind.key.write_bytes(bytes(31))),
     "an empty key": (KeyMismatch, lambda mind: mind.key.write_bytes(b"")),
     "no key": (KeyMissing, lambda mind: mind.key.unlink()),
-    "no card": (DamagedStore, lambda mind: mind.key_header.unlink()),
-    "an empty card": (DamagedStore, lambda mind: mind.key_header.write_bytes(b"")),
-    "a card of something else": (DamagedStore, lambda mind: mind.key_header.write_bytes(b"[]")),
-    "a card without a check": (DamagedStore, lambda mind: mind.key_header.write_bytes(b'{"version": 1}')),
-    "a card that is no text": (DamagedStore, lambda mind: mind.key_header.write_bytes(b"\xff\xfe")),
-    "a card of a newer version": (
+    "no key header": (DamagedStore, lambda mind: mind.key_header.unlink()),
+    "an empty key header": (DamagedStore, lambda mind: mind.key_header.write_bytes(b"")),
+    "a key header of something else": (DamagedStore, lambda mind: mind.key_header.write_bytes(b"[]")),
+    "a key header without a check": (DamagedStore, lambda mind: mind.key_header.write_bytes(b'{"version": 1}')),
+    "a key header that is no text": (DamagedStore, lambda mind: mind.key_header.write_bytes(b"\xff\xfe")),
+    "a key header of a newer version": (
         NewerSchema,
         lambda mind: mind.key_header.write_bytes(b'{"version": 2, "check": ""}'),
     ),
-    "a card that nothing opens": (
+    "a key header that nothing opens": (
         DamagedStore,
         lambda mind: mind.key_header.write_bytes(b'{"version": 1, "check": "", "slots": []}'),
     ),
@@ -303,9 +303,9 @@ def test_the_recovery_key_opens_a_mind_whose_key_file_is_lost(tmp_path: Path) ->
     assert not is_locked_mind(tmp_path, "default")
 
 
-def test_the_copy_of_a_card_follows_the_card(tmp_path: Path) -> None:
+def test_the_copy_of_a_key_header_follows_the_key_header(tmp_path: Path) -> None:
     made = create_mind(tmp_path, "default", CLOCK)
-    for spoil in (made.key_header_copy.unlink, lambda: made.key_header_copy.write_bytes(b"of an older card")):
+    for spoil in (made.key_header_copy.unlink, lambda: made.key_header_copy.write_bytes(b"of an older header")):
         spoil()
         open_mind(tmp_path, "default")
         assert made.key_header_copy.read_bytes() == made.key_header.read_bytes()
@@ -314,8 +314,8 @@ def test_the_copy_of_a_card_follows_the_card(tmp_path: Path) -> None:
 def test_what_hooks_need_says_what_they_seal_to_and_nothing_that_reads(tmp_path: Path) -> None:
     made = create_mind(tmp_path, "default", CLOCK)
     keys = open_mind(tmp_path, "default")[1]
-    card = json.loads(made.spool_config.read_bytes())
-    assert card == {"version": 1, "public": keys.spool_public().hex(), "names": keys.spool_name_key.hex()}
+    header = json.loads(made.spool_config.read_bytes())
+    assert header == {"version": 1, "public": keys.spool_public().hex(), "names": keys.spool_name_key.hex()}
     assert keys.spool_private.hex() not in made.spool_config.read_text()
     assert made.losses.read_bytes() == bytes(64)
 
@@ -328,9 +328,9 @@ def _forget(mind: MindFolder) -> None:
 
 WITHOUT_SPOOL: dict[str, Callable[[MindFolder], object]] = {
     "of a version without hooks": _forget,
-    "without the card": lambda mind: mind.spool_config.unlink(),
-    "with half a card": lambda mind: mind.spool_config.write_bytes(mind.spool_config.read_bytes()[:40]),
-    "with another key's card": lambda mind: mind.spool_config.write_bytes(
+    "without the config": lambda mind: mind.spool_config.unlink(),
+    "with half a config": lambda mind: mind.spool_config.write_bytes(mind.spool_config.read_bytes()[:40]),
+    "with another key's config": lambda mind: mind.spool_config.write_bytes(
         json.dumps({"version": 1, "public": "00" * 32, "names": "00" * 32}).encode()
     ),
     "without the count of losses": lambda mind: mind.losses.unlink(),

@@ -67,7 +67,7 @@ def test_a_recovery_key_that_is_added_leaves_all_else_as_it_is(tmp_path: Path) -
 
 def test_all_that_a_mind_holds_is_there_with_another_key(tmp_path: Path) -> None:
     folder, keys = a_mind(tmp_path, fence="serve")
-    before, files, card = held(folder.store, keys), files_of(folder.path), folder.key_header.read_bytes()
+    before, files, header = held(folder.store, keys), files_of(folder.path), folder.key_header.read_bytes()
     with closing(connect(folder.store, keys)) as db:
         fences = db.execute("SELECT * FROM fences").fetchall()
     new = resealed(folder, keys)
@@ -81,7 +81,7 @@ def test_all_that_a_mind_holds_is_there_with_another_key(tmp_path: Path) -> None
     assert after.keys() == files.keys() - {"store.db-mark"}, "the next to open it makes that"
     changed = {name for name in after if after[name] != files[name]}
     assert changed == {"key", "mind.json", "mind.json.copy", "spool.json", "store.db"}
-    assert folder.key_header.read_bytes() != card
+    assert folder.key_header.read_bytes() != header
 
 
 def test_what_opened_a_mind_before_opens_it_no_more(tmp_path: Path) -> None:

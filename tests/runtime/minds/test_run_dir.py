@@ -1,4 +1,4 @@
-"""The run folder: one lock, a card that any version can read, sockets of nobody else, nothing stale in the way."""
+"""The run folder: one lock, an info file for any version, sockets of nobody else, nothing stale in the way."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def held(home: Path) -> RunDir:
 
 
 def opened(run_dir: RunDir) -> ServerInfo:
-    """Sockets and card, as a process leaves them that is killed: the sockets refuse."""
+    """Sockets and info file, as a process leaves them that is killed: the sockets refuse."""
     folder, *sockets = run_dir.bind_sockets()
     for one in sockets:
         assert isinstance(one, socket.socket)
         one.close()
-    card = ServerInfo(protocol=PROTOCOL, pid=2**22 + 1, started="1", folder=folder, mode="foreground", state="ready")
-    run_dir.publish(card)
-    return card
+    info = ServerInfo(protocol=PROTOCOL, pid=2**22 + 1, started="1", folder=folder, mode="foreground", state="ready")
+    run_dir.publish(info)
+    return info
 
 
 def deep(folder: Path) -> Path:
@@ -56,16 +56,16 @@ def test_only_one_has_the_lock_and_its_end_frees_it(tmp_path: Path) -> None:
     second.release_server_lock()
 
 
-def test_folder_card_locks_and_sockets_are_nobody_elses(tmp_path: Path) -> None:
+def test_folder_info_file_locks_and_sockets_are_nobody_elses(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         run_dir = held(tmp_path / "a new home")
-        card = opened(run_dir)
+        info = opened(run_dir)
     finally:
         os.umask(before)
     assert mode(run_dir.folder) == 0o700
     assert {
-        mode(path) for path in (run_dir.info_path, run_dir.folder / "serve.lock", card.http_socket, card.mcp_socket)
+        mode(path) for path in (run_dir.info_path, run_dir.folder / "serve.lock", info.http_socket, info.mcp_socket)
     } == {0o600}
 
 
@@ -122,23 +122,23 @@ def test_a_full_disk_is_told_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_what_a_dead_process_left_is_cleared(tmp_path: Path) -> None:
     first = held(tmp_path)
-    card = opened(first)
+    info = opened(first)
     first.release_server_lock()
-    assert os.path.exists(card.http_socket)
+    assert os.path.exists(info.http_socket)
     second = held(tmp_path)
     assert second.read_info() is None
-    assert not os.path.exists(card.http_socket)
+    assert not os.path.exists(info.http_socket)
     opened(second)
 
 
 def test_a_home_too_deep_for_a_socket_has_a_short_folder_that_goes_with_its_process(tmp_path: Path) -> None:
     run_dir = held(deep(tmp_path))
-    card = opened(run_dir)
-    assert not card.folder.startswith(str(tmp_path))
-    assert mode(card.folder) == 0o700
-    assert {mode(card.http_socket), mode(card.mcp_socket)} == {0o600}
+    info = opened(run_dir)
+    assert not info.folder.startswith(str(tmp_path))
+    assert mode(info.folder) == 0o700
+    assert {mode(info.http_socket), mode(info.mcp_socket)} == {0o600}
     run_dir.unpublish()
-    assert not os.path.exists(card.folder)
+    assert not os.path.exists(info.folder)
     left = opened(run_dir)
     run_dir.release_server_lock()
     held(run_dir.home)
@@ -150,13 +150,13 @@ def test_the_copy_of_a_home_leaves_the_sockets_of_the_first_one_alone(
     tmp_path: Path, place: Callable[[Path], Path]
 ) -> None:
     run_dir = held(place(tmp_path))
-    card = opened(run_dir)
+    info = opened(run_dir)
     (tmp_path / "copy" / "run").mkdir(parents=True)
     shutil.copy(run_dir.info_path, tmp_path / "copy" / "run")
     copy = held(tmp_path / "copy")
     assert copy.read_info() is None
-    assert os.path.exists(card.http_socket)
-    assert run_dir.read_info() == card
+    assert os.path.exists(info.http_socket)
+    assert run_dir.read_info() == info
     run_dir.unpublish()
 
 
@@ -172,17 +172,17 @@ def test_a_relative_home_is_the_same_one_from_everywhere(tmp_path: Path, monkeyp
         {"protocol": 9, "pid": 7, "folder": "/f", "engine": ["many"], "restarts": "often", "mode": None},
     ],
 )
-def test_a_card_of_another_version_says_who_it_is_all_the_same(tmp_path: Path, written: dict[str, object]) -> None:
+def test_a_info_file_of_another_version_says_who_it_is_all_the_same(tmp_path: Path, written: dict[str, object]) -> None:
     run_dir = held(tmp_path)
     run_dir.info_path.write_text(json.dumps(written), "utf-8")
-    card = run_dir.read_info()
-    assert card is not None
-    assert (card.protocol, card.pid, card.http_socket) == (9, 7, "/f/http.sock")
-    assert not card.is_alive()
+    info = run_dir.read_info()
+    assert info is not None
+    assert (info.protocol, info.pid, info.http_socket) == (9, 7, "/f/http.sock")
+    assert not info.is_alive()
 
 
 @pytest.mark.parametrize("written", [b"", b"{", b"[]", b"\xff", b"null", b'{"pid": 7}', b'{"protocol": 1, "pid": "x"}'])
-def test_what_is_no_card_is_none_and_hinders_nobody(tmp_path: Path, written: bytes) -> None:
+def test_what_is_no_info_file_is_none_and_hinders_nobody(tmp_path: Path, written: bytes) -> None:
     run_dir = RunDir(tmp_path)
     run_dir.prepare()
     run_dir.info_path.write_bytes(written)
@@ -191,8 +191,8 @@ def test_what_is_no_card_is_none_and_hinders_nobody(tmp_path: Path, written: byt
 
 
 def test_a_process_is_known_by_its_start_and_not_by_its_number_alone() -> None:
-    card = ServerInfo(protocol=PROTOCOL, pid=os.getpid(), started=process_start_time(os.getpid()), folder="/")
-    assert card.is_alive()
+    info = ServerInfo(protocol=PROTOCOL, pid=os.getpid(), started=process_start_time(os.getpid()), folder="/")
+    assert info.is_alive()
     assert not ServerInfo(protocol=PROTOCOL, pid=os.getpid(), started="1", folder="/").is_alive()
     assert not ServerInfo(protocol=PROTOCOL, pid=os.getpid(), folder="/").is_alive()
 

@@ -98,8 +98,8 @@ def test_a_process_that_holds_a_key_does_not_leave_because_nobody_comes(
     mind: tuple[MindFolder, Keys], tmp_path: Path
 ) -> None:
     clock = ManualClock(1_795_000_000_000_000)
-    card = ServerInfo(protocol=PROTOCOL, pid=1, folder=str(tmp_path), mode="on-demand", engine="embedded")
-    process = ServerProcess(tmp_path, card, clock, RunDir(tmp_path), lambda folder, keys: EmbeddedEngine(clock))
+    header = ServerInfo(protocol=PROTOCOL, pid=1, folder=str(tmp_path), mode="on-demand", engine="embedded")
+    process = ServerProcess(tmp_path, header, clock, RunDir(tmp_path), lambda folder, keys: EmbeddedEngine(clock))
     clock.advance(10**6)
     assert not process._is_idle()  # nobody has looked yet whether hooks kept something
     process._drainer.poll()

@@ -39,8 +39,8 @@ def test_each_note_has_a_file_of_its_own_and_nothing_beside_it(tmp_path: Path) -
 
 def test_a_file_that_says_nothing_to_seal_to_is_an_error(tmp_path: Path) -> None:
     mind = create_mind(tmp_path, "default", SystemClock())
-    card = json.loads(mind.spool_config.read_bytes())
-    mind.spool_config.write_text(json.dumps(card | {"version": 2}))
+    config = json.loads(mind.spool_config.read_bytes())
+    mind.spool_config.write_text(json.dumps(config | {"version": 2}))
     with pytest.raises(ValueError, match="version 2"):
         write_note(mind.spool, SystemClock(), b"", assistant="codex", event="briefed")
     assert list(mind.spool.glob("*.spool")) == []

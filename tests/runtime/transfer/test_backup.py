@@ -80,9 +80,9 @@ def test_nothing_of_the_memories_is_in_clear(mind: tuple[MindFolder, Keys], made
 
 def test_what_it_says_of_itself_needs_no_key(made: Path) -> None:
     with open_backup(made) as archive:
-        card = archive.manifest
+        manifest = archive.manifest
         assert archive.passphrase_header is None
-    assert (card.mind, card.mnemic, card.made_at, card.version) == ("default", "0.1.0", 5, 1)
+    assert (manifest.mind, manifest.mnemic, manifest.made_at, manifest.version) == ("default", "0.1.0", 5, 1)
 
 
 def test_a_passphrase_of_its_own_opens_the_same(mind: tuple[MindFolder, Keys], tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_with_more_in_it_or_less_or_something_else_it_is_refused(mind: tuple[Min
     finally:
         mind[0].pauses.unlink()
     with zipfile.ZipFile(made) as ours:
-        card = ours.read("backup.json")
+        manifest = ours.read("backup.json")
     forged = tmp_path / "k"
 
     def refused() -> None:
@@ -189,10 +189,10 @@ def test_with_more_in_it_or_less_or_something_else_it_is_refused(mind: tuple[Min
     with zipfile.ZipFile(forged, "a") as more_entries:
         more_entries.writestr("more", b"x")
     refused()
-    assert b'"default"' in card
+    assert b'"default"' in manifest
     changes: list[dict[str, bytes | None]] = [
-        {"backup.json": card.replace(b'"default"', b'"another"')},
-        {"backup.json": card.replace(b'"made_at": 5', b'"made_at": 6')},
+        {"backup.json": manifest.replace(b'"default"', b'"another"')},
+        {"backup.json": manifest.replace(b'"made_at": 5', b'"made_at": 6')},
         {"pauses": None},
         {"passphrase.json": None},
         {"pauses": b"1 -\n"},
@@ -209,7 +209,7 @@ def test_what_another_key_wrote_is_refused(made: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("card", "why"),
+    ("manifest", "why"),
     [
         (None, "there is no backup.json in it"),
         (b"{", "cannot be read"),
@@ -218,11 +218,11 @@ def test_what_another_key_wrote_is_refused(made: Path, tmp_path: Path) -> None:
         (b'{"format": "mnemic-backup", "version": 1}', "cannot be read"),
     ],
 )
-def test_an_archive_of_something_else_is_no_backup(tmp_path: Path, card: bytes | None, why: str) -> None:
+def test_an_archive_of_something_else_is_no_backup(tmp_path: Path, manifest: bytes | None, why: str) -> None:
     with zipfile.ZipFile(tmp_path / "k", "w") as file:
         file.writestr("other.txt", b"other")
-        if card is not None:
-            file.writestr("backup.json", card)
+        if manifest is not None:
+            file.writestr("backup.json", manifest)
     with pytest.raises(NotABackup) as refused, open_backup(tmp_path / "k"):
         pytest.fail("it is none")
     assert why in said(refused.value)

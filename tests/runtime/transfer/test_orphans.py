@@ -160,9 +160,9 @@ def test_a_backup_that_a_newer_version_made_is_named_and_a_folder_in_its_place_i
 def test_where_all_that_opens_the_mind_goes_on_opening_it_no_backup_is_looked_into(tmp_path: Path) -> None:
     folder, keys = a_mind(tmp_path / "home")
     backed_up(folder, keys, tmp_path / "a.bak")
-    card = read_key_header(folder)
+    header = read_key_header(folder)
     with lock_exclusive(folder.path):
         add_recovery_slot(folder, keys, b"s" * 32)
     more = read_key_header(folder)
-    assert backups_to_orphan(folder, keys, card, more) == Orphans()
-    assert backups_to_orphan(folder, keys, more, card) == Orphans(), "the key file opens it before and afterwards"
+    assert backups_to_orphan(folder, keys, header, more) == Orphans()
+    assert backups_to_orphan(folder, keys, more, header) == Orphans(), "the key file opens it before and afterwards"

@@ -47,8 +47,8 @@ impl Folder {
 
     /// Make it the home of a mind called `default`; returns the folder of its spool.
     pub fn mind(&self) -> io::Result<PathBuf> {
-        let card = format!("{{\"version\":1,\"public\":\"{}\",\"names\":\"{}\"}}", hex(&public()), hex(&NAMES));
-        self.write("minds/default/spool.json", card)?;
+        let config = format!("{{\"version\":1,\"public\":\"{}\",\"names\":\"{}\"}}", hex(&public()), hex(&NAMES));
+        self.write("minds/default/spool.json", config)?;
         self.write("minds/default/spool/losses", [0; 64])?;
         Ok(self.0.join("minds/default/spool"))
     }

@@ -20,7 +20,7 @@ from mnemic.runtime.version import __version__
 from tests.hooks.wirings import FIXTURES
 from tests.paths import HOOK
 from tests.processes.faces import Outcome
-from tests.processes.serving import card_of, serving
+from tests.processes.serving import info_of, serving
 from tests.processes.users import asked, everything, transcripts
 from tests.runtime.building import files_of
 from tests.waiting import until
@@ -346,7 +346,7 @@ def test_transcripts_from_before_are_counted_and_wait_for_a_yes(command: Command
         command, home, "claude-code", "--no-backfill", "--recall-prompts", "--no-recall-failures", "--mind", "m"
     ).out
     assert f"{way} --recall-prompts --no-recall-failures --mind m --home {home}\n" in again
-    assert card_of(home) is None
+    assert info_of(home) is None
 
 
 def test_what_helped_is_told_unless_it_was_switched_off_and_stays_off_until_it_is_wanted(
@@ -410,7 +410,7 @@ def test_leaving_is_shown_first_and_then_undoes_every_host(command: Command, use
     left = command("uninstall", "--yes", "--home", home, "--json").json
     assert everything(user) == before
     assert not (home / "bin").exists()
-    assert card_of(home) is None
+    assert info_of(home) is None
     assert str(home / "minds") in {one["path"] for one in left["remains"]}
     assert (home / "minds" / "default" / "key").exists()
     assert left["erased"] == []

@@ -18,7 +18,7 @@ from mnemic.cli.start.subjects import SUBJECTS
 from mnemic.cli.terminal.output import plain
 from tests.hooks.wirings import FIXTURES
 from tests.processes.faces import Outcome, lines, run, turn
-from tests.processes.serving import card_of
+from tests.processes.serving import info_of
 from tests.processes.users import everything
 
 Command = Callable[..., Outcome]
@@ -51,7 +51,7 @@ def test_where_it_is_set_up_it_says_how_much_it_holds_since_when_and_who_is_wire
     assert "wired: Codex\nnot wired: Cursor\n" in told.out
     assert "wrong" not in told.out
     assert re.findall(r"^  mnemic (\w+)", told.out, re.MULTILINE) == ["setup", "recall", "log"]
-    assert card_of(home) is None
+    assert info_of(home) is None
     view = command("--home", home, "--json").json
     assert (view["set_up"], view["memories"], view["wrong"]) == (True, 2, [])
     states = {one["name"]: one["state"] for one in view["assistants"]}

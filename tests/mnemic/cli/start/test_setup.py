@@ -23,7 +23,7 @@ from mnemic.runtime.models import models
 from mnemic.runtime.version import install_command
 from tests.hooks.wirings import FIXTURES
 from tests.processes.faces import Outcome
-from tests.processes.serving import card_of
+from tests.processes.serving import info_of
 from tests.processes.terminals import Session
 from tests.processes.users import asked, everything, transcripts
 from tests.waiting import until
@@ -291,7 +291,7 @@ def test_what_was_said_before_is_offered_with_its_size_and_taken_in_on_a_yes(
     assert re.search(r"kept from before: 3 transcripts of claude-code, \d+ bytes, ", done.out)
     if answers[1] == "n":
         assert f"What of them is not known yet is taken in by: mnemic setup --backfill --home {home}\n" in done.out
-        assert card_of(home) is None
+        assert info_of(home) is None
         return
     assert "3 transcripts will be taken in, the newest first" in done.out
 

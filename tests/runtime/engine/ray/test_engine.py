@@ -295,7 +295,7 @@ class TestRayEngine(EngineContract):
 
         here, mind = os.getpid(), create_mind(tmp_path, "default", clock)
         mind.key.unlink()
-        seal = HereOnly(key=mind.key, card=mind.key_header, check="", run="run")
+        seal = HereOnly(key=mind.key, key_header=mind.key_header, check="", run="run")
         engine = RayEngine(local_ray.cluster, clock, seal, namespace=namespace)
         with pytest.raises(KeyMissing) as caught:
             self.start(engine, Watch(engine))

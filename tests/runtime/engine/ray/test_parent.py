@@ -30,14 +30,14 @@ PARENT = """
     run_dir = RunDir(Path(sys.argv[1]))
     assert run_dir.acquire_server_lock()
     folder, http, mcp = run_dir.bind_sockets()
-    card = ServerInfo(protocol=1, pid=os.getpid(), started=process_start_time(os.getpid()), folder=folder, engine="ray")
-    run_dir.publish(card)
+    info = ServerInfo(protocol=1, pid=os.getpid(), started=process_start_time(os.getpid()), folder=folder, engine="ray")
+    run_dir.publish(info)
     parent._POLICY = RestartPolicy(failures=4, first_delay_s=0.0, longest_delay_s=0.0)
     parent._STOP_S = float(sys.argv[3])
     try:
         told = lambda: print("a child answers", flush=True)
         release = lambda: Path(sys.argv[1], "waits").unlink(missing_ok=True)
-        code = parent.DriverParent(run_dir, card, SystemClock(), 1, told, release).run(
+        code = parent.DriverParent(run_dir, info, SystemClock(), 1, told, release).run(
             lambda numbers: [sys.executable, "-c", sys.argv[2], sys.argv[1], ",".join(map(str, numbers))], [http, mcp]
         )
     except MnemicError as error:
@@ -91,9 +91,9 @@ def ready(home: Path, life: int) -> ServerInfo:
     found: list[ServerInfo] = []
 
     def there() -> bool:
-        card = RunDir(home).read_info()
-        found[:] = [] if card is None else [card]
-        return len(lives(home)) == life and card is not None and card.state == "ready"
+        info = RunDir(home).read_info()
+        found[:] = [] if info is None else [info]
+        return len(lives(home)) == life and info is not None and info.state == "ready"
 
     until(there)
     return found[0]
@@ -130,13 +130,13 @@ def test_as_long_as_a_child_serves_those_are_let_go_who_wait_at_the_services_soc
         parent.communicate(timeout=BOUND_S)
 
 
-def test_a_child_that_is_killed_comes_back_and_the_card_says_how_often_and_why(tmp_path: Path) -> None:
+def test_a_child_that_is_killed_comes_back_and_the_info_file_says_how_often_and_why(tmp_path: Path) -> None:
     with parent_of(tmp_path, 'say("ready", run_dir.read_info().cause); signal.pause()') as parent:
         for life in (1, 2):
             ready(tmp_path, life)
             os.kill(lives(tmp_path)[-1], signal.SIGKILL)
-        card = ready(tmp_path, 3)
-        assert (card.pid, card.restarts, card.cause) == (parent.pid, 2, "killed by signal 9")
+        info = ready(tmp_path, 3)
+        assert (info.pid, info.restarts, info.cause) == (parent.pid, 2, "killed by signal 9")
 
 
 def test_a_child_that_lost_its_engine_says_why_itself(tmp_path: Path) -> None:
@@ -148,8 +148,8 @@ def test_a_child_that_lost_its_engine_says_why_itself(tmp_path: Path) -> None:
         signal.pause()
     """
     with parent_of(tmp_path, child):
-        card = ready(tmp_path, 2)
-        assert (card.restarts, card.cause) == (1, "process 7 of Ray died")
+        info = ready(tmp_path, 2)
+        assert (info.restarts, info.cause) == (1, "process 7 of Ray died")
 
 
 def test_nothing_of_a_childs_session_outlives_it(tmp_path: Path) -> None:
