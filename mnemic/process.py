@@ -72,7 +72,7 @@ def serve_embedded(
         return EmbeddedEngine(clock, stop_timeout_s=_ACTOR_STOP_S)
 
     process = ServerProcess(home, info, clock, run_dir, make_engine, release=release)
-    return process.run(sockets, tcp, vanish=run_dir.unpublish)
+    return process.run(sockets, tcp, run_dir.unpublish)
 
 
 def serve_on_ray(
@@ -99,7 +99,7 @@ def serve_on_ray(
     try:
         make_engine = ray_engine_factory(cluster, clock, stop_timeout_s=_ACTOR_STOP_S)
         lost = cluster.lost_reason if local is None else local.lost_reason
-        return ServerProcess(home, info, clock, run_dir, make_engine, lost).run(sockets, tcp, vanish=run_dir.unpublish)
+        return ServerProcess(home, info, clock, run_dir, make_engine, lost).run(sockets, tcp, run_dir.unpublish)
     finally:
         (cluster.close if local is None else local.stop)()
 
@@ -177,40 +177,40 @@ class ServerProcess:
         else:
             self._events.put("leave")
 
-    def run(self, sockets: Sequence[socket.socket], tcp: TcpListener | None, vanish: Callable[[], None]) -> int:
+    def run(self, sockets: Sequence[socket.socket], tcp: TcpListener | None, unpublish: Callable[[], None]) -> int:
         """Serve until told to leave; returns the exit code.
 
         Args:
             sockets: for HTTP and for MCP first.
-            vanish: takes info file and sockets away.
+            unpublish: takes info file and sockets away.
         """
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self._events.put("leave"))
         signal.signal(signal.SIGHUP, lambda *_: self._events.put("reload"))
         set_level(self._actor_systems.settings["runtime.log_level"])
         faces = self._faces(sockets[0], sockets[1], tcp)
-        steward = threading.Thread(
-            target=self._run_until_stopped, args=(faces, vanish), daemon=True, name="mnemic-steward"
+        monitor = threading.Thread(
+            target=self._run_until_stopped, args=(faces, unpublish), daemon=True, name="mnemic-monitor"
         )
-        steward.start()
+        monitor.start()
         self._drainer.start()
         self._publish_state("ready")
         _log.info("serving %s: Mnemic %s, %s engine", self._home, __version__, self._info.engine)
         faces.run()
         self._events.put("leave")
-        steward.join()
+        monitor.join()
         _log.info("left")
         return EXIT_REPLACED if self._is_replaced and self._info.mode == "foreground" else 0
 
-    def _run_until_stopped(self, faces: FaceServer, vanish: Callable[[], None]) -> None:
+    def _run_until_stopped(self, faces: FaceServer, unpublish: Callable[[], None]) -> None:
         try:
             self._run_events()
-        finally:  # whatever it met: without a steward nobody could end the process
+        finally:  # whatever it met: without a monitor nobody could end the process
             overdue = threading.Timer(_EXIT_S, self._force_exit)
             overdue.daemon = True
             overdue.start()  # never called off: what hangs may do so after all this
             try:
-                vanish()  # whoever comes from now on waits for the next process
+                unpublish()  # whoever comes from now on waits for the next process
             except OSError as error:  # that one clears what is left, and the minds are closed all the same
                 _log.error("info file and sockets cannot be removed: %s", error.strerror or type(error).__name__)
             self._info = msgspec.structs.replace(self._info, state="draining")

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import mnemic
-from mnemic.actors.brief.last_session import is_parting
+from mnemic.actors.brief.farewells import is_farewell
 from mnemic.actors.brief.open_work import Turn, is_answered, open_work
 from mnemic.actors.brief.page import quote_inline
 from mnemic.actors.brief.statement_cues import (
@@ -135,7 +135,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "is_answered": lambda text: is_answered(text, [text]),
     "is_open": is_open,
     "open_work": lambda text: open_work([Turn(f"{text} todo: {text}", 0, is_last=True)], 5),
-    "is_parting": is_parting,
+    "is_farewell": is_farewell,
     "is_own_echo": lambda text: is_own_echo("tool_call", "Bash", f"Bash\ncommand: mnemic {text}"),
     "line_span": lambda text: line_span("Bash", text),
     "looks_like_file": looks_like_file,

@@ -30,7 +30,7 @@ from mnemic.actors.brief.gather import gather_sources
 from mnemic.actors.brief.messages import Brief, Briefed, Quote, QuotedPair
 from mnemic.actors.brief.page import quote_inline
 from mnemic.actors.brief.reasons import session_start_reasons
-from mnemic.actors.brief.sure import RECALLED_BYTES, Prompt, is_rare_key, rarity, sure_answer
+from mnemic.actors.brief.relevance import RECALLED_BYTES, Prompt, is_rare_key, rarity, relevant_answer
 from mnemic.actors.brief.updates import replaced_since
 from mnemic.actors.index.hits import densest_excerpt, token_count
 from mnemic.actors.index.query import MOST_CHARS, asked_scope_numbers, known_or_everywhere, question_words
@@ -114,8 +114,8 @@ def answer_brief(
             return Briefed(text="", memories=(), tokens=0)
         scope, hint = found
         tokens = min(budget, FAILURE_TOKENS)
-        text, parts = compose_failure(hint.quote, hint.times, hint.mend.worked, hint.mend.tried, tokens, context.clock)
-        why = {hint.quote.id: f"it helped when it failed like this ({hint.mend.probability:.2f})"}
+        text, parts = compose_failure(hint.quote, hint.times, hint.fix.worked, hint.fix.tried, tokens, context.clock)
+        why = {hint.quote.id: f"it helped when it failed like this ({hint.fix.probability:.2f})"}
     else:
         quotes: list[Quote] = []
         scope, why = None, {}
@@ -225,7 +225,7 @@ def _relevant_memories(
                 break
             if hit.session.partition("/")[0] == own or quote_inline(hit.data) in prompt:
                 continue
-            hit, reason = sure_answer(hit, cosines.get(hit.id), about, found.hits)
+            hit, reason = relevant_answer(hit, cosines.get(hit.id), about, found.hits)
             if not reason or hit.id in known or hit.id in why or hit.superseded_by is not None:
                 continue
             if heard is None:

@@ -23,7 +23,7 @@ from mnemic.actors.brief.page import (
     excerpt_inline,
     format_day,
     instruction_mark,
-    let_in_label,
+    origin_label,
     plain_name,
     quote_inline,
     quoted_part,
@@ -77,7 +77,7 @@ def compose_session_start(
     left = material.last_session
     reserved = min(page.room_bytes // 2, _LEFT_BYTES) if left is not None or material.open else 0
     page.room_bytes -= max(0, reserved)
-    _write_standing(page, material.in_force, zone)
+    _write_in_force(page, material.in_force, zone)
     if material.conflict is not None:
         page.start_section("Not settled whether the newer stands for the older; ask where it matters:")
         days = (format_day(quote.at, zone) for quote in (material.conflict.newer, material.conflict.older))
@@ -86,7 +86,7 @@ def compose_session_start(
     page.start_section("Still open:")
     for quote in material.open:
         if not page.contains(quote_inline(quote.text)):
-            lead = f"- {format_day(quote.at, zone)}, {author_label(quote)}{let_in_label(quote)}: "
+            lead = f"- {format_day(quote.at, zone)}, {author_label(quote)}{origin_label(quote)}: "
             page.write_quote(lead, quote, _HELD_BYTES)
     if left is not None:
         _write_last_session(page, left, zone)
@@ -100,7 +100,7 @@ def compose_session_start(
     return with_notices(text, notices), parts
 
 
-def _write_standing(page: Page, in_force: Sequence[Quote], zone: Zone) -> None:
+def _write_in_force(page: Page, in_force: Sequence[Quote], zone: Zone) -> None:
     """Write what stands, as far as there is room."""
     page.start_section("What holds here:")
     for quote in in_force:
@@ -113,7 +113,7 @@ def _write_standing(page: Page, in_force: Sequence[Quote], zone: Zone) -> None:
         if quote.times > 1:
             what += f"{'' if is_said else ', said'} {quote.times} times"
         what += ", for every project" if quote.is_everywhere else ""
-        if not page.write_quote(f"- {format_day(quote.at, zone)}, {what}{let_in_label(quote)}: ", quote, _HELD_BYTES):
+        if not page.write_quote(f"- {format_day(quote.at, zone)}, {what}{origin_label(quote)}: ", quote, _HELD_BYTES):
             break
 
 
@@ -130,7 +130,7 @@ def compose_prompt(
         _write_pair(page, pair, f"- you were told {{}}; since {format_day(pair.newer.at, zone)}: {{}}".format)
     for quote in quotes:
         page.write_quote(
-            f"- {format_day(quote.at, zone)}, {author_label(quote)}{let_in_label(quote)}: ", quote, _RECALLED_BYTES
+            f"- {format_day(quote.at, zone)}, {author_label(quote)}{origin_label(quote)}: ", quote, _RECALLED_BYTES
         )
     return page.finish()
 
@@ -187,7 +187,7 @@ def _write_digest(page: Page, digest: Sequence[Quote], zone: Zone) -> None:
     room = min(_DIGEST_BYTES, page.room_bytes - len(_DIGEST_HEADING) - 2)
     for quote in digest:
         told = quote_inline(quote.text)
-        line = f'- {format_day(quote.at, zone)}, {author_label(quote)}{let_in_label(quote)}: "{told}"'
+        line = f'- {format_day(quote.at, zone)}, {author_label(quote)}{origin_label(quote)}: "{told}"'
         fits = len(line.encode()) + 1 <= room
         known = page.tells(quote) or page.contains(told)
         if fits and not known and not page.leaves_out(quote) and not instruction_mark(quote):

@@ -173,7 +173,7 @@ def _quoted_name(name: str | None) -> str:
     return f'"{quote_inline(name.encode("utf-8", "surrogatepass"))}"'
 
 
-def let_in_label(quote: Quote) -> str:
+def origin_label(quote: Quote) -> str:
     """Whose word it is that a memory was said so, where nobody was heard saying it."""
     if quote.assistant == COMMITS:
         return f", a commit by {_quoted_name(quote.speaker)}"

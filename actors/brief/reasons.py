@@ -38,7 +38,7 @@ def prompt_reason(cosine: float | None, rarities: Mapping[str, float], held: set
     """Why a memory is told beside a prompt: how near it is by meaning, and the words that both have, rarest first.
 
     Args:
-        cosine, rarities, held: as `mnemic.actors.brief.sure.is_relevant` has them.
+        cosine, rarities, held: as `mnemic.actors.brief.relevance.is_relevant` has them.
     """
     shared = sorted((term for term in rarities if term in held), key=lambda term: (-rarities[term], term))
     words = ", ".join(shared[:_MOST_WORDS]) + (", …" if len(shared) > _MOST_WORDS else "")

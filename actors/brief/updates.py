@@ -14,7 +14,7 @@ import msgspec
 from mnemic.actors.brief.messages import Quote, QuotedPair
 from mnemic.actors.kernel.events import to_text
 from mnemic.actors.kernel.snapshot import Snapshot
-from mnemic.actors.knowledge.facts import begins, last_heir
+from mnemic.actors.knowledge.facts import begins, last_successor
 from mnemic.actors.knowledge.queries import StatementRecord
 from mnemic.actors.recall.messages import Memory
 from mnemic.algorithms.text.same_words import word_form
@@ -47,13 +47,13 @@ def _corrected(
     newer = dict(zip(links.old.tolist(), links.new.tolist(), strict=True))
     paths = {path for number, path in snapshot.scopes().items() if number in scopes}
     for row in snapshot.rows_of(sorted(told)) if newer else ():
-        heir, seen = row, {row}
-        while newer.get(heir, heir) not in seen:
-            heir = newer[heir]
-            seen.add(heir)
-        if heir == row or heir in retired or row in retired:
+        successor, seen = row, {row}
+        while newer.get(successor, successor) not in seen:
+            successor = newer[successor]
+            seen.add(successor)
+        if successor == row or successor in retired or row in retired:
             continue
-        old, new = snapshot.load_memories([row, heir])
+        old, new = snapshot.load_memories([row, successor])
         is_ours = {old.scope, new.scope} <= paths and new.author != "other" and new.session.partition("/")[0] != own
         if is_ours and new.id not in told:
             yield QuotedPair(older=_start(old), newer=_start(new))
@@ -69,23 +69,23 @@ def _replaced(
 ) -> Iterator[QuotedPair]:
     rows = snapshot.graded_rows(snapshot.rows_of(sorted(told)))
     seen = set[tuple[bytes, int]]()
-    pairs = [(one, last_heir(one.number, snapshot)) for one in snapshot.statements_of(rows)]
+    pairs = [(one, last_successor(one.number, snapshot)) for one in snapshot.statements_of(rows)]
     heard = {_words(one) for one, pair in pairs if pair is None}
     for gone, pair in pairs:
         start, stop = gone.said.clause
         if pair is None or not any(first <= start and stop <= last for first, last in told[gone.memory]):
             continue
-        (heir,) = snapshot.heirs([pair.heir]) or (None,)
-        if heir is None or begins(heir) > now_us or not {gone.scope, heir.scope} <= set(scopes):
+        (successor,) = snapshot.successors([pair.successor]) or (None,)
+        if successor is None or begins(successor) > now_us or not {gone.scope, successor.scope} <= set(scopes):
             continue
-        if heir.role == "other" or heir.memory in told or _words(heir) in heard:
+        if successor.role == "other" or successor.memory in told or _words(successor) in heard:
             continue
-        if (heir.memory, start) in seen:
+        if (successor.memory, start) in seen:
             continue  # two rules found the same
-        memories = snapshot.load_memories([gone.row, heir.row])
+        memories = snapshot.load_memories([gone.row, successor.row])
         if memories[1].session.partition("/")[0] != own:
-            seen.add((heir.memory, start))
-            quotes = [_clause(one, memory) for one, memory in zip((gone, heir), memories, strict=True)]
+            seen.add((successor.memory, start))
+            quotes = [_clause(one, memory) for one, memory in zip((gone, successor), memories, strict=True)]
             yield QuotedPair(older=quotes[0], newer=quotes[1])
 
 

@@ -2,7 +2,7 @@
 
 A transcript tells more of a text than the hook that reported it first, so what it says stands
 (`mnemic.actors.capture.transcripts`). What was kept before memories had labels is looked at once, by its words alone:
-`mend_labels` takes a bounded step of that for nights (`mnemic.actors.sleep.others.Labels`). Words and identities stay.
+`mend_labels` takes a bounded step of that for nights (`mnemic.actors.sleep.asking_stages.Labels`). Texts stay.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class Copies(NamedTuple):
     """``(n,)``: those that are not ranked, since others of their group are."""
 
 
-class Folder:
+class Folding:
     """Folds candidates; what memories say is kept as recalls come upon them."""
 
     def __init__(self, index: RecallIndex) -> None:

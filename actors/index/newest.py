@@ -23,23 +23,23 @@ def mark_newest(hits: Sequence[Hit], about: Container[frozenset[bytes]] | None =
         about: pairs of ids of memories whose statements count, as `Replacements.about` has them; all where absent.
     """
     given = {hit.id: hit for hit in hits}
-    heirs = {hit.id: {one for one in _heirs(hit, about) if one in given} for hit in hits}
+    successors = {hit.id: {one for one in _successors(hit, about) if one in given} for hit in hits}
     group = {id: {id} for id in given}
     for id in given:
         against = _counted(id, given[id].contradicts, about)
-        for other in heirs[id] | {one for one in against if one in given}:
+        for other in successors[id] | {one for one in against if one in given}:
             joined = group[id] | group[other]
             group.update(dict.fromkeys(joined, joined))
     newest = set()
     for members in {frozenset(one) for one in group.values() if len(one) > 1}:
-        standing = sorted((one for one in members if not heirs[one]), key=lambda one: given[one].said_at or 0)
-        times = [given[one].said_at for one in standing]
+        current = sorted((one for one in members if not successors[one]), key=lambda one: given[one].said_at or 0)
+        times = [given[one].said_at for one in current]
         if len(times) == 1 or (None not in times and len(times) > 1 and times[-1] != times[-2]):
-            newest.add(standing[-1])
+            newest.add(current[-1])
     return [msgspec.structs.replace(hit, newest=True) if hit.id in newest else hit for hit in hits]
 
 
-def _heirs(hit: Hit, about: Container[frozenset[bytes]] | None) -> set[bytes]:
+def _successors(hit: Hit, about: Container[frozenset[bytes]] | None) -> set[bytes]:
     """What replaces a hit, or one of its statements."""
     replaced_by = set() if hit.superseded_by is None else {hit.superseded_by}
     return replaced_by | _counted(hit.id, hit.replaced, about)

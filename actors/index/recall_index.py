@@ -127,7 +127,7 @@ class _Derived:
     groups: WindowGroups | None = None
     first_window: NDArray[np.int64] | None = None
     """Of each memory, -1 for none."""
-    in_talk: NDArray[np.bool_] | None = None
+    in_session: NDArray[np.bool_] | None = None
 
 
 class RecallIndex:
@@ -223,17 +223,17 @@ class RecallIndex:
         vectors[windows < 0] = np.nan
         return vectors
 
-    def in_talk(self) -> NDArray[np.bool_]:
+    def in_session(self) -> NDArray[np.bool_]:
         """Tell which memories are of a conversation, ``(n,)``.
 
         Notes that were kept by themselves, one after the other, stand in none, whatever session they were kept in.
         """
         columns = self.columns
-        if self._kept.in_talk is None:
+        if self._kept.in_session is None:
             said = columns.session[~np.isin(columns.kind, _KEPT_ALONE)]
             talks = np.bincount(said, minlength=int(columns.session.max(initial=-1)) + 1) > 0
-            self._kept.in_talk = talks[columns.session]
-        return self._kept.in_talk
+            self._kept.in_session = talks[columns.session]
+        return self._kept.in_session
 
     def neighbours(
         self, positions: NDArray[np.int64], visible: NDArray[np.bool_]

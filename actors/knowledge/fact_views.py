@@ -268,7 +268,7 @@ def settled(pair: PairRecord, snapshot: Snapshot, now_us: int, changed: bool) ->
 
 def _conflicts(pairs: Sequence[PairRecord], at: int, snapshot: Snapshot) -> Iterator[Conflict]:
     numbers = {number for pair in pairs for number in (pair.older, pair.newer)}
-    found = {one.number: one for one in snapshot.heirs(sorted(numbers))}
+    found = {one.number: one for one in snapshot.successors(sorted(numbers))}
     for pair in pairs:
         both = [found[pair.older], found[pair.newer]]
         older, newer = make_facts(both, at, snapshot, [pair])

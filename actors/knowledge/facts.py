@@ -28,16 +28,17 @@ def make_facts(
     """
     graded = snapshot.pairs_of([one.number for one in found]) if pairs is None else pairs
     taken = replacements(graded)
-    heirs = {one.number: one for one in snapshot.heirs(sorted({pair.heir for some in taken.values() for pair in some}))}
+    numbers = sorted({pair.successor for some in taken.values() for pair in some})
+    successors = {one.number: one for one in snapshot.successors(numbers)}
     for one in found:
-        by = [pair for pair in taken.get(one.number, ()) if pair.heir in heirs]
-        first = min(by, key=lambda pair: _rank(pair, heirs[pair.heir]), default=None)
-        yield _fact(one, at, first, None if first is None else heirs[first.heir])
+        by = [pair for pair in taken.get(one.number, ()) if pair.successor in successors]
+        first = min(by, key=lambda pair: _rank(pair, successors[pair.successor]), default=None)
+        yield _fact(one, at, first, None if first is None else successors[first.successor])
 
 
-def _rank(pair: PairRecord, heir: StatementRecord) -> tuple[int, bool, float, int]:
+def _rank(pair: PairRecord, successor: StatementRecord) -> tuple[int, bool, float, int]:
     """Least of the first that replaced a statement; of what was said at one time, of what holds and is not over."""
-    return begins(heir), heir.said.modality == "ended", -pair.probability, pair.heir
+    return begins(successor), successor.said.modality == "ended", -pair.probability, pair.successor
 
 
 def replacements(pairs: Iterable[PairRecord]) -> dict[int, list[PairRecord]]:
@@ -50,7 +51,7 @@ def replacements(pairs: Iterable[PairRecord]) -> dict[int, list[PairRecord]]:
     for pair in pairs:
         if pair.verdict and pair.replaced:
             said_at = pair.newer_at if pair.replaced == pair.newer else pair.older_at
-            held[pair.heir] = max(held.get(pair.heir, said_at), said_at)
+            held[pair.successor] = max(held.get(pair.successor, said_at), said_at)
     found: dict[int, list[PairRecord]] = {}
     for pair in pairs:
         is_outdone = not pair.verdict and pair.replaced in held and held[pair.replaced] >= pair.newer_at
@@ -67,27 +68,27 @@ def open_pairs(pairs: Sequence[PairRecord], snapshot: KnowledgeSnapshot) -> list
     return [pair for pair in waiting if pair.older not in over and pair.newer not in over]
 
 
-def last_heir(number: int, snapshot: KnowledgeSnapshot) -> PairRecord | None:
+def last_successor(number: int, snapshot: KnowledgeSnapshot) -> PairRecord | None:
     """The pair that tells what stands for a statement in the end, where one replaced the other in turn."""
     seen, found = {number}, None
     while True:
         some = replacements(snapshot.pairs_of([number])).get(number, [])
-        onward = [pair for pair in some if pair.heir not in seen]
+        onward = [pair for pair in some if pair.successor not in seen]
         if not onward:
             return found
         found = max(onward, key=lambda pair: (pair.newer_at, pair.probability, pair.newer))
-        number = found.heir
+        number = found.successor
         seen.add(number)
 
 
-def _fact(one: StatementRecord, at: int, pair: PairRecord | None, heir: StatementRecord | None) -> Fact:
+def _fact(one: StatementRecord, at: int, pair: PairRecord | None, successor: StatementRecord | None) -> Fact:
     said, ref = one.said, None
     since = begins(one)
     until = one.holds_to
     if one.correction is not None:
         ref = _corrected_by(one.correction)
-    elif pair is not None and heir is not None:
-        ref = fact_ref(pair, one, heir)
+    elif pair is not None and successor is not None:
+        ref = fact_ref(pair, one, successor)
     if ref is not None:
         ends = max(since, ref.at)
         until = ends if until is None else min(until, ends)
@@ -132,15 +133,15 @@ def _state(said: StatementRow, since: int, until: int | None, at: int, *, replac
     return "held" if said.modality == "past" else "unsure"
 
 
-def fact_ref(pair: PairRecord, one: StatementRecord, heir: StatementRecord) -> FactRef:
+def fact_ref(pair: PairRecord, one: StatementRecord, successor: StatementRecord) -> FactRef:
     """The other statement of a pair, as it is named beside one."""
-    older, newer = (one, heir) if one.number == pair.older else (heir, one)
+    older, newer = (one, successor) if one.number == pair.older else (successor, one)
     by = f"{pair.by} said so" if pair.verdict else pair.why
     return FactRef(
-        memory=heir.memory,
-        start_byte=heir.said.value[0],
-        value=heir.text[slice(*heir.said.value)],
-        at=begins(heir),
+        memory=successor.memory,
+        start_byte=successor.said.value[0],
+        value=successor.text[slice(*successor.said.value)],
+        at=begins(successor),
         probability=1.0 if pair.verdict else pair.probability,
         why=by,
         id=pair_id((older.memory, older.said.value[0]), (newer.memory, newer.said.value[0])),

@@ -164,7 +164,7 @@ class KnowledgeActor:
         rows = sorted({*waiting, *snapshot.rows_graded_after(waiting, _BESIDE)})
         found = snapshot.gradable_pairs(rows, _BESIDE)
         # What was corrected is graded as well: else what replaced what would hang on when it is graded.
-        records = {one.number: one for one in snapshot.heirs(sorted({one for pair in found for one in pair}))}
+        records = {one.number: one for one in snapshot.successors(sorted({one for pair in found for one in pair}))}
 
         def graded() -> Change:
             said = {number: said_of(one) for number, one in records.items()}

@@ -113,7 +113,7 @@ class PairRecord(NamedTuple):
         return self.older if self.grade == "replaced" else 0
 
     @property
-    def heir(self) -> int:
+    def successor(self) -> int:
         """Number of the other one of the two, which stands for `replaced`."""
         return self.newer if self.replaced == self.older else self.older
 
@@ -182,7 +182,7 @@ class KnowledgeSnapshot(Protocol):
     def statements(self, numbers: Sequence[int]) -> list[StatementRecord]:
         """Some statements, by number; without those whose memory is forgotten or corrected."""
 
-    def heirs(self, numbers: Sequence[int]) -> list[StatementRecord]:
+    def successors(self, numbers: Sequence[int]) -> list[StatementRecord]:
         """The same with those whose memory was corrected: what they replaced holds no more for that."""
 
     def places_of(self, numbers: Collection[int]) -> dict[int, tuple[bytes, int]]:

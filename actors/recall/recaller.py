@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.actors.index.attribute_index import AttributeFilters
-from mnemic.actors.index.folding import MOST_FOLDED, Copies, Folder
+from mnemic.actors.index.folding import MOST_FOLDED, Copies, Folding
 from mnemic.actors.index.hits import ANSWER_TOKENS, BYTES_PER_TOKEN
 from mnemic.actors.index.query import known_or_everywhere, query_vector, question_words
 from mnemic.actors.index.recall_index import Cosines, RecallIndex
@@ -68,8 +68,8 @@ class Recaller:
         self._k = ports.settings["recall.k"]
         self._reranker = Reranker(index)
         self._validity, self._answers = Validity(index), Answers(index)
-        self._folder = Folder(index)
-        self._renderer = Renderer(index, self._folder, ports.settings["recall.hit_bytes"])
+        self._folding = Folding(index)
+        self._renderer = Renderer(index, self._folding, ports.settings["recall.hit_bytes"])
         self._nights = NightEffects(index, ports.settings["recall.use_weight"], ports.settings["recall.use_decay"])
 
     def recall(self, recall: Recall, context: Context) -> Recalled:
@@ -244,25 +244,25 @@ class Recaller:
         """Lift what stands for others above them, and rank the pool."""
         recall, when, visible, kept = question.recall, question.when, question.visible, second.kept
         total = sum(weighed.values(), look.fused.scores)
-        speaking = stages.speaks(look.fused.scores, look.found, look.ranked)
+        scored = stages.has_signal(look.fused.scores, look.found, look.ranked)
         before, pool = total.copy(), second.pool
         if "answer" in recall.signals:
             about = total - np.minimum(weighed["answer"], 0.0)
             nearest = second.best[np.argsort(-about[second.best], kind="stable")]
             remedies = self._answers.remedies(nearest, question.asks.query, look.shown, snapshot)
-            pool = np.union1d(pool, lift_remedies(remedies, about, total, speaking))
+            pool = np.union1d(pool, lift_remedies(remedies, about, total, scored))
         # What is lifted may pass others; these stand among each other as before.
         by_facts = when.kind != "before" and "validity" in recall.signals
         now, until = when.kind == "now", when.until_us
-        lifted, heirs = lift_all(
-            self._index, kept, recall.as_of, total, speaking, visible, until, heirs=by_facts, now=now
+        lifted, successors = lift_all(
+            self._index, kept, recall.as_of, total, scored, visible, until, successors=by_facts, now=now
         )
         if when.kind == "before":
-            heirs = lift_predecessors(self._index, kept, total, speaking, visible)
-            lifted = np.union1d(lifted, heirs)
-        look.ranked[heirs], look.copies.surplus[heirs] = True, False
+            successors = lift_predecessors(self._index, kept, total, scored, visible)
+            lifted = np.union1d(lifted, successors)
+        look.ranked[successors], look.copies.surplus[successors] = True, False
         pool = np.union1d(pool, lifted)
-        may, said_at = speaking & look.ranked, self._index.columns.said_at
+        may, said_at = scored & look.ranked, self._index.columns.said_at
         order = pool[rank(total[pool], may[pool], said_at[pool], question.limit)]
         # what hardly holds may fit all the same, and what was of use fits no better
         fitting = total[order[:1]]
@@ -288,7 +288,7 @@ class Recaller:
             shares |= {name: one[order] for name, one in weighed.items() if one.any()}
             prior = lifted.total[order] - lifted.before[order]
             by_day = bool(question.when.days)
-            groups = self._folder.fold(order, snapshot, question.recall.as_of, look.copies, by_day=by_day)
+            groups = self._folding.fold(order, snapshot, question.recall.as_of, look.copies, by_day=by_day)
             ranking = Ranking(order, prior, shares, look.found, second.calibration)
             beside = BYTES_PER_TOKEN * ANSWER_TOKENS + sum(len(to_bytes(why)) for why in degraded)
             return self._renderer.render(question, snapshot, groups, ranking, beside)

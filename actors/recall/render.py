@@ -10,7 +10,7 @@ from itertools import islice
 
 import msgspec
 
-from mnemic.actors.index.folding import Folder
+from mnemic.actors.index.folding import Folding
 from mnemic.actors.index.hits import BYTES_PER_TOKEN, excerpt, fitting_length, make_hit, sent_bytes
 from mnemic.actors.index.newest import mark_newest
 from mnemic.actors.index.query import asked_scope_numbers
@@ -27,8 +27,8 @@ _LEAST_EXCERPT_BYTES = 256  # a shorter stretch of a longer text tells too littl
 class Renderer:
     """Makes hits."""
 
-    def __init__(self, index: RecallIndex, folder: Folder, hit_bytes: int) -> None:
-        self._index, self._folder, self._hit_bytes = index, folder, hit_bytes
+    def __init__(self, index: RecallIndex, folding: Folding, hit_bytes: int) -> None:
+        self._index, self._folding, self._hit_bytes = index, folding, hit_bytes
 
     def render(
         self,
@@ -67,7 +67,7 @@ class Renderer:
                 start = -1 if ranking.found is None else ranking.found.start_of_best(position)
                 part, offset = excerpt(memory.data, hit_bytes, start, question.stems)
                 why, score = ranking.explain(place_of[position])
-                named = self._folder.name(same, snapshot)
+                named = self._folding.name(same, snapshot)
                 facts = kept.replaced.get(row, ()), kept.contradicts.get(row, ())
                 hit = make_hit(memory, part, offset, why, links, score, named, *facts)
                 size = sent_bytes(hit)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.brief.sure import rarity
+from mnemic.actors.brief.relevance import rarity
 from mnemic.actors.index.hits import excerpt, make_hit
 from mnemic.actors.index.query import MOST_CHARS, asked_scope_numbers, query_vector
 from mnemic.actors.index.recall_index import RecallIndex

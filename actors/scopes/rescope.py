@@ -116,12 +116,12 @@ def plan_move(known: Sequence[ScopeInfo], move: MoveProject) -> tuple[ScopeChang
     paths = {one.path for one in known}
     passing = next(path for path in (f"{move.path}~{number}" for number in itertools.count(2)) if path not in paths)
     goes = move.was if move.was in one.projects else move.project
-    let_go: tuple[ScopeChange, ...] = (
+    releases: tuple[ScopeChange, ...] = (
         SplitScope(path=passing, found="git", project=goes, projects=(), into=move.path, memories=()),
         MoveProject(path=passing, project=None, was=goes),
         MergeScopes(path=passing, into=move.path),
     )
-    return let_go if goes == move.was else (*let_go, move)
+    return releases if goes == move.was else (*releases, move)
 
 
 def summarize_changes(known: Sequence[ScopeInfo], done: Sequence[ScopeChange]) -> tuple[ScopeOutcome, ...]:

@@ -72,12 +72,12 @@ class RecordBinder:
 
     def _read(self, unbound: Unbound) -> list[tuple[Tier, Record]]:
         def lost(what: str, error: Exception) -> None:
-            self._lose(unbound, f"bound without {what}", "finding them", error)
+            self._log_failure(unbound, f"bound without {what}", "finding them", error)
 
         try:
             return extract_records(unbound, self._roles, self._topics, self._extract, lost)
         except Exception as error:
-            self._lose(unbound, "not bound", "reading it", error)
+            self._log_failure(unbound, "not bound", "reading it", error)
             return []
 
     def _encodable(self, unbound: Unbound, own: list[tuple[Tier, Record]]) -> list[tuple[Tier, Record]]:
@@ -85,11 +85,11 @@ class RecordBinder:
         try:
             self._encoders.encode_records([record for _, record in own])
         except Exception as error:
-            self._lose(unbound, "not bound", "encoding it", error)
+            self._log_failure(unbound, "not bound", "encoding it", error)
             return []
         return own
 
-    def _lose(self, unbound: Unbound, outcome: str, step: str, error: Exception) -> None:
+    def _log_failure(self, unbound: Unbound, outcome: str, step: str, error: Exception) -> None:
         """Log what failed by its kind and its place in the code, since its own words may quote the memory."""
         self._unread.add(unbound.memory.id)
         why = f"{step} failed ({type(error).__name__} at {raise_location(error)})"

@@ -14,8 +14,8 @@ from mnemic.actors.log.queries import Columns
 from mnemic.actors.recall.messages import Memory
 from mnemic.actors.shape.features import call_outcome
 from mnemic.actors.shape.fillers import ShapeSearch
-from mnemic.actors.shape.questions.situations import Mend, StepOrder, alike_failures, mends
-from mnemic.algorithms.steps.mends import DoneStep
+from mnemic.actors.shape.questions.situations import Fix, StepOrder, alike_failures, fixes
+from mnemic.algorithms.steps.fixes import DoneStep
 from mnemic.algorithms.steps.steps import line_span, parse_step
 from mnemic.hd.encoders import canonical
 
@@ -32,7 +32,7 @@ class FailureHint(NamedTuple):
     """The call that helped."""
     times: int
     """How often it failed like this before, as far as it is known what came of it."""
-    mend: Mend
+    fix: Fix
     """How often that helped, of how often it was tried."""
 
 
@@ -47,7 +47,7 @@ def failure_hint(asked: Brief, failed: FailedCall, looking: ShapeSearch, columns
         return None
     names = frozenset(one.lower() for one in done.error.names)
     told = DoneStep(done.action, done.target, canonical("tool", done.tool), done.outcome, names)
-    found, known = mends(looking, StepOrder(looking, columns), alike_failures(looking, told))
+    found, known = fixes(looking, StepOrder(looking, columns), alike_failures(looking, told))
     if not found or found[0].probability < LEAST_PROBABLE:
         return None
     (memory,) = looking.snapshot.load_memories([int(looking.index.records["step"].row[found[0].place])])

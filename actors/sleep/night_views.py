@@ -123,7 +123,7 @@ def _show(message: ShowNight, snapshot: Snapshot) -> NightShown:
     ]
     shown = changed[: message.k]
     paths = snapshot.scopes()
-    memories = _living((span for one in shown for span in one.sources[:_QUOTES]), snapshot)
+    memories = _current_memories((span for one in shown for span in one.sources[:_QUOTES]), snapshot)
     return NightShown(
         night=_view(night),
         changes=tuple(
@@ -188,7 +188,7 @@ def digests_of(items: Sequence[DerivedRecord], most: int, snapshot: Snapshot, no
     A sentence of a memory that is forgotten, corrected, or in another scope by now is left out, and so is one that says
     what was replaced; one that says more besides is told with a mark.
     """
-    memories = _living((span for one in items for span in one.sources), snapshot)
+    memories = _current_memories((span for one in items for span in one.sources), snapshot)
     replaced = {row: clauses for row, (_, clauses) in over_clauses(sorted(memories), now_us, snapshot)}
     paths = snapshot.scopes()
     found = []
@@ -224,7 +224,7 @@ def _derived(message: ListProcedures, snapshot: Snapshot) -> DerivedListed:
     stage = find_stage(name)
     tell = getattr(stage, "tell", None)
     items, paths = _items_in(stage.name, message.scope, snapshot), snapshot.scopes()
-    memories = _living((span for one in items for span in one.sources), snapshot)
+    memories = _current_memories((span for one in items for span in one.sources), snapshot)
     found: list[tuple[float, DerivedView]] = []
     for item in items:
         there = _there(item, memories, paths)
@@ -261,7 +261,7 @@ def _profile(message: ShowProfile, snapshot: Snapshot, now_us: int) -> ProfileSh
     asked = asked_scopes(message.scope)
     within = None if asked is None else {snapshot.scopes()[one] for one in scopes_below(snapshot, asked)}
     items = snapshot.derived(PROFILE_STAGE)
-    memories = _living((span for one in items for span in one.sources), snapshot)
+    memories = _current_memories((span for one in items for span in one.sources), snapshot)
     replaced = {row: clauses for row, (_, clauses) in over_clauses(sorted(memories), now_us, snapshot)}
     found = []
     for item in items:
@@ -301,7 +301,7 @@ def _sentence(memory: Memory, span: SourceSpan, *, replaced: bool) -> DigestSent
     )
 
 
-def _living(spans: Iterable[SourceSpan], snapshot: Snapshot) -> dict[int, Memory]:
+def _current_memories(spans: Iterable[SourceSpan], snapshot: Snapshot) -> dict[int, Memory]:
     """The memories that are pointed to and neither forgotten nor corrected, by row."""
     rows = sorted({one.row for one in spans})
     loaded = zip(rows, snapshot.load_memories(rows), strict=True)

@@ -13,9 +13,9 @@ from typing import Any
 
 from mnemic.actors.kernel.contract import Context, Setting
 from mnemic.actors.kernel.errors import InvalidValue
+from mnemic.actors.sleep.asking_stages import Communities, Facts, Labels, Meaning
 from mnemic.actors.sleep.digests import ProjectDigests, SessionDigests
 from mnemic.actors.sleep.duplicates import Duplicates, Fingerprints
-from mnemic.actors.sleep.others import Communities, Facts, Labels, Meaning
 from mnemic.actors.sleep.profile import Profile
 from mnemic.actors.sleep.stages import Asked, Stage, settings_of
 from mnemic.actors.sleep.uses import Strengths, Uses

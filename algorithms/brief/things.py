@@ -1,6 +1,6 @@
 """Reads one sentence for what it sets: the thing it speaks of, its values, what it says is over, and its cues. Pure.
 
-Regular expressions that a reader can check, in English. Above stands `mnemic.actors.brief.standing`.
+Regular expressions that a reader can check, in English. Above stands `mnemic.actors.brief.current_sentences`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Exact keys of a text: error codes, names of tests and settings, paths, identifiers that only machines write.
 
 Two texts that share one such key are about the same thing, however few their words are. Plain words, numbers, dates,
-versions and short file names are no keys: too many texts name them. Above stands `mnemic.actors.brief.sure`.
+versions and short file names are no keys: too many texts name them. Above stands `mnemic.actors.brief.relevance`.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ class CommandContext:
                 with served:
                     yield served
                 if made:
-                    self._tell_made()
+                    self._print_made()
                 return
         opens = partial(open_here, self.home, self.mind, create=create, asked_only=asked_only)
         with (
@@ -126,9 +126,9 @@ class CommandContext:
                 mind.catch_up("spool", lambda: CLOCK.monotonic_s() < until_s)
             yield mind
         if made:
-            self._tell_made()
+            self._print_made()
 
-    def _tell_made(self) -> None:
+    def _print_made(self) -> None:
         """Say on standard error that a mind was made, since nobody asked for one, and what its owner has to keep."""
         folder = mind_folder(self.home, self.mind)
         if folder.key.is_file():  # it was made, and by nobody else who locked it
@@ -150,7 +150,7 @@ class CommandContext:
             expected = "--scope, or go to a folder that is there"
             raise InvalidValue(name="the working folder", value=".", why="it was removed", expected=expected) from None
 
-    def tell_passed_over(self, folder: Path, scope: str) -> None:
+    def print_passed_over(self, folder: Path, scope: str) -> None:
         """Say on standard error that a ``.mnemic.toml`` does not count, and how it would."""
         from mnemic.runtime.minds.scope_trust import unconfirmed_sentence
 
@@ -163,7 +163,7 @@ class CommandContext:
         if named:
             scope = normalize_scopes(named)
             return scope, "asked for" if scope == "*" else "named"
-        path, place = mind.folder_scope(self.working_folder(), self.tell_passed_over)
+        path, place = mind.folder_scope(self.working_folder(), self.print_passed_over)
         return (path, place.found) if path is not None else ("*", "this folder's project is not known here")
 
     def prompt_for_keys(self) -> Keys | None:
@@ -290,7 +290,7 @@ def cli(context: click.Context) -> None:
     """A long-term memory for AI assistants, on your own machine. Alone it says how things stand, and what to do."""
     if context.invoked_subcommand is None:
         given = context.meta
-        cli.tell_alone(CommandContext(given.get("mnemic.home"), given.get("mnemic.mind"), "mnemic.as_json" in given))
+        cli.print_alone(CommandContext(given.get("mnemic.home"), given.get("mnemic.mind"), "mnemic.as_json" in given))
 
 
 def exit_where_failed(failed: bool, *, done: bool) -> None:

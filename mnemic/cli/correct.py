@@ -46,7 +46,7 @@ def remember(
     folder = chosen.working_folder() if scope is None else ""
     named = None if scope is None else resolve_scope(normalize_scope_path(scope), None)
     with chosen.open(create=True) as mind:
-        place = named or mind.folder_place(folder, chosen.tell_passed_over)
+        place = named or mind.folder_place(folder, chosen.print_passed_over)
         kept = mind.remember(words, kind=kind, session=session, scope=place)
         undo = mind.undo_command([kept.id])
         view = _captured_view(kept, mind.command) | {"scope_found": place.found, "undo": undo}

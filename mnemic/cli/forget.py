@@ -105,7 +105,7 @@ def _forget_all(chosen: CommandContext, selection: Selection, reason: str, undo:
         again = None if undo or swept.at is None else mind.recover_command(swept.at)
 
     done = {"applied": True, "changed": swept.changed, "unchanged": swept.unchanged, "undo": again}
-    chosen.print_answer(view | done | {"found_again": undo}, swept_lines)
+    chosen.print_answer(view | done | {"found_again": undo}, selection_lines)
 
 
 def survey_lines(view: dict[str, Any]) -> Iterator[Line]:
@@ -113,7 +113,7 @@ def survey_lines(view: dict[str, Any]) -> Iterator[Line]:
     yield from _survey_lines(view, "to be found again" if view["found_again"] else "to be hidden")
 
 
-def swept_lines(view: dict[str, Any]) -> Iterator[Line]:
+def selection_lines(view: dict[str, Any]) -> Iterator[Line]:
     """What became of a selection."""
     yield f"{pluralize(view['changed'], 'memory')} {'found again' if view['found_again'] else 'forgotten'}"
     if view["unchanged"]:

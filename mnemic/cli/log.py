@@ -20,9 +20,9 @@ from mnemic.cli.terminal.output import (
     cut_front,
     filled,
     local_minute,
+    other_author_label,
     padded,
     short_id,
-    stranger_label,
     text_width,
     who_label,
 )
@@ -192,7 +192,7 @@ def _kind_label(entry: dict[str, Any]) -> str:
     if entry["kind"] == "turn":
         return who_label(entry)
     what = " ".join(filter(None, (_KINDS.get(entry["kind"], entry["kind"]), entry["tool"])))
-    if (whose := stranger_label(entry)) and entry["author"] == "other" and entry["speaker"]:
+    if (whose := other_author_label(entry)) and entry["author"] == "other" and entry["speaker"]:
         return f"{what} by {entry['speaker']}"
     return ", ".join(filter(None, (what, whose)))
 
@@ -230,7 +230,7 @@ def delivery_lines(view: dict[str, Any]) -> Iterator[Line]:
     where = {"*": ", of everything", "": ""}.get(scope, f", in {scope}")
     yield f"{local_minute(view['at'])}  {who}{session}: {occasion}{where}, {pluralize(view['tokens'], 'token')}"
     if view["query"]:
-        yield from _barred("  asked: ", view["query"])
+        yield from _indented("  asked: ", view["query"])
     for one in view["memories"]:
         yield [("  ", ""), (short_id(one["id"]), "cyan"), (f"  {one['why']}", "")]
         if one["text"]:
@@ -244,7 +244,7 @@ def delivery_lines(view: dict[str, Any]) -> Iterator[Line]:
         yield "  nothing was found"
 
 
-def _barred(lead: str, text: str) -> Iterator[str]:
+def _indented(lead: str, text: str) -> Iterator[str]:
     first, *rest = text.split("\n")
     yield lead + first
     yield from (" " * len(lead) + line for line in rest)

@@ -23,7 +23,7 @@ from mnemic.runtime.api.verbs import Progress
 if TYPE_CHECKING:
     from mnemic.runtime.transfer.erase import Erasure
 
-_SWEEP_S = 3600.0
+_SELECTION_TIMEOUT_S = 3600.0
 
 
 class CopyHolders(msgspec.Struct, frozen=True, kw_only=True, rename={"quarantined": "aside"}):
@@ -47,7 +47,7 @@ class ErasureVerbs(CaptureVerbs):
             NoSuchMemory, UnknownScope, UnknownSession: there is nothing of that name.
             InvalidValue: nothing is selected by anything.
         """
-        return self._ask(Survey(selection=_check_selection(selection), shown=shown), _SWEEP_S)
+        return self._ask(Survey(selection=_check_selection(selection), shown=shown), _SELECTION_TIMEOUT_S)
 
     def forget_all(self, selection: Selection, reason: str = "") -> SelectionForgotten:
         """Hide all memories of a selection from recall from now on. Nothing is lost: `recover_all` takes it back.
@@ -58,7 +58,7 @@ class ErasureVerbs(CaptureVerbs):
         Raises:
             NoSuchMemory, UnknownScope, UnknownSession, InvalidValue: nothing was changed.
         """
-        return self._ask(ForgetSelection(selection=_check_selection(selection), reason=reason), _SWEEP_S)
+        return self._ask(ForgetSelection(selection=_check_selection(selection), reason=reason), _SELECTION_TIMEOUT_S)
 
     def recover_all(self, selection: Selection) -> SelectionForgotten:
         """Take back that memories of a selection were forgotten; with `forgotten_at`, those of one `forget_all` alone.
@@ -66,7 +66,7 @@ class ErasureVerbs(CaptureVerbs):
         Raises:
             NoSuchMemory, UnknownScope, UnknownSession, InvalidValue: nothing was changed.
         """
-        return self._ask(ForgetSelection(selection=_check_selection(selection), restore=True), _SWEEP_S)
+        return self._ask(ForgetSelection(selection=_check_selection(selection), restore=True), _SELECTION_TIMEOUT_S)
 
     def recover_command(self, at: int) -> str:
         """The command that takes back what was forgotten at a time, whichever home the shell is set to."""

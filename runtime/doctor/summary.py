@@ -59,7 +59,7 @@ def summarize_mind(home: Path, mind: str, clock: Clock) -> MindSummary | None:
     summary = MindSummary()
     try:
         summary.has_recovery = slot_of(read_key_header(folder), "recovery") is not None
-        _look_into(folder, open_mind(home, mind, looking=True)[1], summary)
+        _inspect(folder, open_mind(home, mind, looking=True)[1], summary)
     except MindLocked:
         summary.locked = True
     except MnemicError as error:
@@ -72,7 +72,7 @@ def summarize_mind(home: Path, mind: str, clock: Clock) -> MindSummary | None:
     return summary
 
 
-def _look_into(folder: MindFolder, keys: Keys, summary: MindSummary) -> None:
+def _inspect(folder: MindFolder, keys: Keys, summary: MindSummary) -> None:
     path = folder.store
     with translate_errors(path), closing(connect(path, keys, words_only=True)) as connection:
         check_schema(connection, path)

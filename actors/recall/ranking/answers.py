@@ -27,7 +27,7 @@ _ASKING = 5  # of the best that ask, so many may have those that follow them loo
 _FOLLOWING = 4  # turns after one that asks
 _LEAST_ASKED = 0.3  # what asks less has no followers
 _LEAST_EVIDENCE = 0.9  # nor has what has less in common with the question, of a score
-_HANDED_ON, _DECAY = 0.15, 0.7  # of that, what the next turn gains, and each later one of the one before it
+_FOLLOWER_SHARE, _DECAY = 0.15, 0.7  # of that, what the next turn gains, and each later one of the one before it
 _DONE_ONLY = 0.75 / FULL.slope  # what a call of a tool loses where what holds now is asked for: it was said elsewhere
 _DENIED = 2.0 / FULL.slope  # what a denial loses
 _REASON = 0.35  # of what it has in common with the question, what a reason gains where one is wanted
@@ -152,7 +152,7 @@ class Answers:
         denying = np.array([is_denied and one.denies(terms) for one in read])
         np.maximum(evidence, 0.0, out=evidence)
         added: Floats = -asked * evidence - _DENIED * denying
-        added += self._handed_on(candidates, read, asked, denying, evidence, visible, snapshot)
+        added += self._follower_gains(candidates, read, asked, denying, evidence, visible, snapshot)
         is_done = np.isin(self._index.columns.kind[candidates], _DONE)
         if wanted.remedy:
             added += evidence * self._outcomes(candidates, read, visible, snapshot)
@@ -164,7 +164,7 @@ class Answers:
             added += _CHANGED * evidence * (np.array([one.changes(terms) for one in read]) & ~is_done)
         return added
 
-    def _handed_on(
+    def _follower_gains(
         self,
         candidates: Ints,
         read: list[AnswerReading],
@@ -178,7 +178,7 @@ class Answers:
         gained = np.zeros(len(candidates))
         asking = np.flatnonzero((asked >= _LEAST_ASKED) & (evidence >= _LEAST_EVIDENCE))
         place = {position: number for number, position in enumerate(candidates.tolist())}
-        share = _HANDED_ON
+        share = _FOLLOWER_SHARE
         for step in self._after(candidates[asking], visible, whole=True):
             for number, position in zip(asking.tolist(), step.tolist(), strict=True):
                 at = place.get(position)

@@ -76,7 +76,7 @@ def first_signals(
         signals.append(SignalScores("lexical", telling * matches.scores / full_score_of(matches.holding, documents)))
     if matches.groups is not None:
         shares = telling * bm25(*matches.groups) / full_score(matches.groups.postings, matches.groups.visible)
-        of_session = shares[columns.session] * index.in_talk() if len(shares) else np.zeros(0)
+        of_session = shares[columns.session] * index.in_session() if len(shares) else np.zeros(0)
         signals.append(SignalScores("session", of_session))
     if asked is None or found is None:
         return signals, None, found

@@ -28,36 +28,36 @@ def lift_all(
     kept: Replacements,
     as_of: int | None,
     scores: Floats,
-    speaking: NDArray[np.bool_],
+    scored: NDArray[np.bool_],
     visible: NDArray[np.bool_],
     until: float,
     *,
-    heirs: bool,
+    successors: bool,
     now: bool,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Lift what stands for others until each stands above all that it stands for; corrections have the last say.
 
     Args:
         until: see `lift_corrections`.
-        heirs: whether what facts replaced counts as well.
-        now: see `lift_heirs`.
+        successors: whether what facts replaced counts as well.
+        now: see `lift_successors`.
 
     Returns the positions of all that were lifted, and of those among them that stand for what facts replaced.
     """
-    lifted = [lift_corrections(index, as_of, scores, speaking, until)]
+    lifted = [lift_corrections(index, as_of, scores, scored, until)]
     standing = lifted[0][:0]
-    for turn in range(_MOST_TURNS if heirs else 0):
+    for turn in range(_MOST_TURNS if successors else 0):
         before = scores.copy()
-        found = lift_heirs(index, kept, scores, speaking, visible, now=now, named_first=not turn)
+        found = lift_successors(index, kept, scores, scored, visible, now=now, named_first=not turn)
         standing = np.union1d(standing, found)
-        lifted += [found, lift_corrections(index, as_of, scores, speaking, until)]
+        lifted += [found, lift_corrections(index, as_of, scores, scored, until)]
         if np.array_equal(before, scores):
             break
     return np.unique(np.concatenate(lifted)), standing
 
 
 def lift_predecessors(
-    index: RecallIndex, kept: Replacements, scores: Floats, speaking: NDArray[np.bool_], visible: NDArray[np.bool_]
+    index: RecallIndex, kept: Replacements, scores: Floats, scored: NDArray[np.bool_], visible: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
     """Lift what was surely replaced above what stands for it, where what held before is asked for.
 
@@ -65,18 +65,18 @@ def lift_predecessors(
     """
     rows, lifted = index.columns.row, set[int]()
     for one in sorted(kept.successions, key=lambda each: each.at):
-        older, heir = np.searchsorted(rows, (one.older, one.heir)).tolist()
-        if heir < len(rows) and rows[heir] == one.heir and visible[older] and (speaking[heir] or one.is_named):
-            best = np.where(speaking, scores, -np.inf).max() if one.is_named else scores[heir]
+        older, newer = np.searchsorted(rows, (one.older, one.successor)).tolist()
+        if newer < len(rows) and rows[newer] == one.successor and visible[older] and (scored[newer] or one.is_named):
+            best = np.where(scored, scores, -np.inf).max() if one.is_named else scores[newer]
             if scores[older] < best:
                 scores[older] = best + _CORRECTION_MARGIN
-            speaking[older] = True
+            scored[older] = True
             lifted.add(older)
     return np.array(sorted(lifted), np.int64)
 
 
 def lift_remedies(
-    remedies: Sequence[Remedy], evidence: Floats, scores: Floats, speaking: NDArray[np.bool_]
+    remedies: Sequence[Remedy], evidence: Floats, scores: Floats, scored: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
     """Lift what worked above what reported the failure or was tried before; returns the positions of the lifted.
 
@@ -89,14 +89,14 @@ def lift_remedies(
     lifted = set[int]()
     for one in remedies:
         least = max(scores[one.report], (evidence if one.is_sure else scores)[one.report]) + _CORRECTION_MARGIN
-        if speaking[one.report] and (scores[one.worked] < least or not speaking[one.worked]):
-            scores[one.worked], speaking[one.worked] = max(scores[one.worked], least), True
+        if scored[one.report] and (scores[one.worked] < least or not scored[one.worked]):
+            scores[one.worked], scored[one.worked] = max(scores[one.worked], least), True
             lifted.add(one.worked)
     return np.array(sorted(lifted), np.int64)
 
 
 def lift_corrections(
-    index: RecallIndex, as_of: int | None, scores: Floats, speaking: NDArray[np.bool_], until: float = math.inf
+    index: RecallIndex, as_of: int | None, scores: Floats, scored: NDArray[np.bool_], until: float = math.inf
 ) -> NDArray[np.int64]:
     """Lift each correction above what it replaces, and have it speak; returns the positions of those lifted.
 
@@ -113,23 +113,23 @@ def lift_corrections(
     rising = np.arange(len(old))
     for _ in range(len(old)):  # no chain is longer
         least = scores[old[rising]] + _CORRECTION_MARGIN
-        above = speaking[old[rising]] & (scores[new[rising]] < least)
+        above = scored[old[rising]] & (scores[new[rising]] < least)
         rising, least = rising[above], least[above]
         if not len(rising):
             break
         lifted.append(new[rising])
         np.maximum.at(scores, lifted[-1], least)
-        speaking[lifted[-1]] = True
+        scored[lifted[-1]] = True
         at = np.minimum(np.searchsorted(old, lifted[-1]), len(old) - 1)
         rising = at[old[at] == lifted[-1]]  # what replaces those, in their turn
     return np.unique(np.concatenate(lifted))
 
 
-def lift_heirs(
+def lift_successors(
     index: RecallIndex,
     kept: Replacements,
     scores: Floats,
-    speaking: NDArray[np.bool_],
+    scored: NDArray[np.bool_],
     visible: NDArray[np.bool_],
     *,
     now: bool = False,
@@ -144,18 +144,18 @@ def lift_heirs(
     """
     rows, lifted = index.columns.row, set[int]()
     ordered = sorted([*kept.successions, *(kept.likely if now else ())], key=lambda each: each.at)
-    first = int(np.argmax(np.where(speaking, scores, -np.inf))) if ordered else -1
+    first = int(np.argmax(np.where(scored, scores, -np.inf))) if ordered else -1
     best = scores[first] if ordered else 0.0
-    for turn in range(len(ordered)):  # who stands for an heir stands above both, and no chain is longer
+    for turn in range(len(ordered)):  # a successor's successor stands above both, and no chain is longer
         moved = False
         for one in ordered:
-            older, heir = np.searchsorted(rows, (one.older, one.heir)).tolist()
-            if heir < len(rows) and rows[heir] == one.heir and visible[heir] and speaking[older]:
+            older, newer = np.searchsorted(rows, (one.older, one.successor)).tolist()
+            if newer < len(rows) and rows[newer] == one.successor and visible[newer] and scored[older]:
                 is_first = now and named_first and one.is_named and not turn
-                least = (best if is_first and heir != first else scores[older]) + _CORRECTION_MARGIN
-                if scores[heir] < least or not speaking[heir]:
-                    scores[heir], speaking[heir], moved = max(scores[heir], least), True, True
-                lifted.add(heir)
+                least = (best if is_first and newer != first else scores[older]) + _CORRECTION_MARGIN
+                if scores[newer] < least or not scored[newer]:
+                    scores[newer], scored[newer], moved = max(scores[newer], least), True, True
+                lifted.add(newer)
         if not moved:
             break
     return np.array(sorted(lifted), np.int64)

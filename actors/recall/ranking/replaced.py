@@ -19,7 +19,7 @@ from mnemic.actors.recall.messages import FactRef
 from mnemic.algorithms.text.terms import fold_letters
 
 _LEAST_TERMS = 2  # of a question, that a clause holds which is asked for by more than its subject or its value
-_MOST_HEIRS = 8  # that stand for each other in turn
+_MOST_SUCCESSORS = 8  # that stand for each other in turn
 _ASKING = frozenset(
     ("activ", "current", "do", "have", "latest", "long", "mani", "much", "name", "new", "now", "run", "use")
 )
@@ -31,7 +31,7 @@ class Succession(NamedTuple):
 
     older: int
     """Row of the memory whose statement holds no more."""
-    heir: int
+    successor: int
     """Row of the one that stands for it."""
     at: int
     """World time since when, microseconds."""
@@ -51,7 +51,7 @@ class Replacements(NamedTuple):
     successions: list[Succession]
     """Of those that say little else, or nothing else that is asked for."""
     likely: list[Succession]
-    """Of what contradicts, and is not settled, the newer as heir of the older: as likely as not it holds now."""
+    """Of what contradicts, and is not settled, the newer as successor of the older: as likely as not it holds now."""
     apart: list[tuple[int, int]]
     """Rows of memories that somebody said do not exclude each other, or are not about the same."""
     about: set[frozenset[bytes]]
@@ -77,7 +77,7 @@ def read_replacements(rows: Sequence[int], at: int, snapshot: Snapshot, terms: C
     clauses = Counter(row for row, _ in {(one.row, one.said.clause) for one in own})
     pairs = _all_pairs([one.number for one in own], snapshot)
     others = {number for pair in pairs for number in (pair.older, pair.newer)} - {one.number for one in own}
-    known = {one.number: one for one in (*own, *snapshot.heirs(sorted(others)))}
+    known = {one.number: one for one in (*own, *snapshot.successors(sorted(others)))}
     waiting, over = set(open_pairs(pairs, snapshot)), replacements(pairs)
     facts = make_facts(own, at, snapshot, pairs)
     for one, fact in zip(own, facts, strict=True):
@@ -99,11 +99,11 @@ def read_replacements(rows: Sequence[int], at: int, snapshot: Snapshot, terms: C
         elif pair.verdict and not pair.replaced:
             found.apart.append((older.row, newer.row))
         elif pair in over.get(pair.replaced, ()):
-            gone, heir = known[pair.replaced], known[pair.heir]
-            if begins(heir) <= at and _is_asked(gone, terms):
+            gone, successor = known[pair.replaced], known[pair.successor]
+            if begins(successor) <= at and _is_asked(gone, terms):
                 probability = 1.0 if pair.verdict else pair.probability
-                is_named = _names_subject(gone, terms) and heir.said.modality != "ended"
-                found.successions.append(Succession(gone.row, heir.row, begins(heir), probability, is_named))
+                is_named = _names_subject(gone, terms) and successor.said.modality != "ended"
+                found.successions.append(Succession(gone.row, successor.row, begins(successor), probability, is_named))
     for refs in (*found.replaced.values(), *found.contradicts.values()):
         refs.sort(key=lambda ref: -_count_held(ref.of, terms))
     return found
@@ -128,16 +128,16 @@ def _is_held(stem: str, letters: str) -> bool:
 
 
 def _all_pairs(numbers: Sequence[int], snapshot: Snapshot) -> list[PairRecord]:
-    """The pairs of some statements, and those of their heirs in turn: the last one stands above all."""
+    """The pairs of some statements, and those of their successors in turn: the last one stands above all."""
     from mnemic.actors.knowledge.facts import replacements
 
     pairs: dict[tuple[int, int], PairRecord] = {}
     seen, waiting = set[int](), list(numbers)
-    for _ in range(_MOST_HEIRS):
+    for _ in range(_MOST_SUCCESSORS):
         pairs |= {(one.older, one.newer): one for one in snapshot.pairs_of(waiting)}
         seen.update(waiting)
         over = replacements(pairs.values())
-        waiting = sorted({one.heir for some in over.values() for one in some} - seen)
+        waiting = sorted({one.successor for some in over.values() for one in some} - seen)
         if not waiting:
             break
     return sorted(pairs.values())

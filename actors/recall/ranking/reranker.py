@@ -84,8 +84,8 @@ class Reranker:
         """
         cosine = first.cosines[candidates].astype(np.float64)
         found = {"dense": DENSE_WEIGHT * cosine}
-        in_talk = self._index.in_talk()[candidates]
-        neighbours = tuple(np.where(in_talk, one, -1) for one in self._index.neighbours(candidates, first.visible))
+        in_session = self._index.in_session()[candidates]
+        neighbours = tuple(np.where(in_session, one, -1) for one in self._index.neighbours(candidates, first.visible))
         related = self._related(candidates, neighbours, first)
         if first.sessions is not None:
             found["session"] = DENSE_WEIGHT * (context_cosine(cosine, related) - cosine)
@@ -100,7 +100,7 @@ class Reranker:
             found["session"] += _NEIGHBOUR_WORDS_WEIGHT * one_matter * (np.maximum(around - met, 0.0) @ weights)
             words = len(first.words)  # of what is written as one a conversation has the parts
             said = saturation(first.sessions, self._index.columns.session[candidates])[:, :words]
-            found["session"] += _SESSION_WORDS_WEIGHT * in_talk * (((1.0 - met[:, :words]) * said) @ weights[:words])
+            found["session"] += _SESSION_WORDS_WEIGHT * in_session * (((1.0 - met[:, :words]) * said) @ weights[:words])
         told = _weights(first)
         unknown = pieced[: len(told)] & (first.holding == 0)
         return Reranked(found, float(told[unknown].sum() / told.sum()))

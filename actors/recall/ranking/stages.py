@@ -140,12 +140,12 @@ def spread(values: Floats, best: Ints, visible: Mask) -> Floats:
     return of_all
 
 
-def speaks(scores: Floats, found: Cosines | None, ranked: Mask) -> Mask:
-    """Tell which of the ranked any signal speaks for, ``(n,)``."""
-    speaking: Mask = scores > 0
+def has_signal(scores: Floats, found: Cosines | None, ranked: Mask) -> Mask:
+    """Tell which of the ranked any signal has_signal for, ``(n,)``."""
+    scored: Mask = scores > 0
     if found is not None:
-        speaking |= ~np.isnan(found.best)  # meaning speaks for all it knows: the nearest, however far
-    return speaking & ranked
+        scored |= ~np.isnan(found.best)  # meaning has_signal for all it knows: the nearest, however far
+    return scored & ranked
 
 
 class Ranking(NamedTuple):

@@ -92,8 +92,8 @@ class Validity:
         same = same_slot(vectors @ vectors.T, lengths) * (scope[:, None] == scope[None, :])
         place = {row: number for number, row in enumerate(columns.row[candidates].tolist())}
         for one in (*kept.likely, *kept.successions):
-            if one.older in place and one.heir in place:
-                same[place[one.older], place[one.heir]] = one.probability
+            if one.older in place and one.successor in place:
+                same[place[one.older], place[one.successor]] = one.probability
         for row, other in kept.apart:
             if row in place and other in place:
                 same[place[row], place[other]] = same[place[other], place[row]] = 0.0

@@ -4,7 +4,7 @@ A moment is a step with those before it (`mnemic.actors.shape.features`): what w
 ended and with which error. An earlier one counts as much as it has of that, the rarer the more, and the less for each
 step back; what it has otherwise costs rank, and not the answer. What came after it is read from its session.
 
-Whether one failure is mended as another was is told by the words of their errors, the rarer the more, and by the tool.
+Whether one failure is fixed as another was is told by the words of their errors, the rarer the more, and by the tool.
 How probable that is was fitted to failures in real tools (docs/decisions/0025-we-were-here-before.md).
 """
 
@@ -22,7 +22,7 @@ from mnemic.actors.shape.fillers import Sample, ShapeSearch
 from mnemic.actors.shape.messages import Answer
 from mnemic.actors.shape.patterns import STEP_ROLES, THEN
 from mnemic.actors.shape.queries import MOST_SHIFT, filler_term
-from mnemic.algorithms.steps.mends import MAX_STEPS, DoneStep, attempts
+from mnemic.algorithms.steps.fixes import MAX_STEPS, DoneStep, attempts
 from mnemic.algorithms.steps.steps import call_line
 from mnemic.hd.evidence import WRONG_CUE, cue_evidence
 from mnemic.hd.query import sample_rows
@@ -45,7 +45,7 @@ SHARPNESS = 4.0
 _BASE, _MAX_BASE_STEPS = 0.5, 256
 """What is done anywhere counts as one moment that has this much; of so many steps."""
 _NEVER, _WORDS, _TOOL = -4.6, 6.9, 1.4
-"""Log-odds that a failure is mended as another was: of any two, what all words in common add, and the same tool."""
+"""Log-odds that a failure is fixed as another was: of any two, what all words in common add, and the same tool."""
 _LIKE = 0.3
 """From so probable on a failure is like one."""
 _MAX_FOLLOWED = 32
@@ -62,7 +62,7 @@ class Situations(NamedTuple):
     """``(m,)``: how much of it each has, 0 to 1."""
 
 
-class Mend(NamedTuple):
+class Fix(NamedTuple):
     """What helped against failures like one."""
 
     step: tuple[str, str, str]
@@ -159,7 +159,7 @@ def done_steps(looking: ShapeSearch, places: NDArray[np.int64]) -> list[DoneStep
 
 
 def alike_failures(looking: ShapeSearch, failed: DoneStep, without: Sequence[int] = ()) -> Situations:
-    """The failures looked through that may be mended as one was; `Situations.fit` is how probable that is of each.
+    """The failures looked through that may be fixed as one was; `Situations.fit` is how probable that is of each.
 
     Args:
         failed: the one.
@@ -206,11 +206,11 @@ def _words(
     return pairs // width, pairs % width
 
 
-def mends(looking: ShapeSearch, order: StepOrder, failures: Situations) -> tuple[list[Mend], int]:
+def fixes(looking: ShapeSearch, order: StepOrder, failures: Situations) -> tuple[list[Fix], int]:
     """What helped against failures like one, the most probable first; and how many of them were followed.
 
     Each thing that was done counts once, by the odds of the likest failure that it was done against, beside one for
-    something else: a failure that comes again before it is mended says no more than once. What is counted for a reader
+    something else: a failure that comes again before it is fixed says no more than once. What is counted for a reader
     are those alone that are like it.
     """
     tried: dict[tuple[str, str, str], dict[int, tuple[bool, float]]] = {}
@@ -235,7 +235,7 @@ def mends(looking: ShapeSearch, order: StepOrder, failures: Situations) -> tuple
             probability = sum(odds for worked, odds in ways.values() if worked) / total
             counted = [worked for worked, odds in ways.values() if odds >= _LIKE / (1 - _LIKE)]
             counted = counted if any(counted) else [True]  # none is like it: the likest alone
-            told.append(Mend(key, helped[0], sum(counted), len(counted), probability))
+            told.append(Fix(key, helped[0], sum(counted), len(counted), probability))
     return sorted(told, key=lambda one: -one.probability), alike
 
 
@@ -264,31 +264,31 @@ def here_answers(looking: ShapeSearch, columns: Columns, now: int, found: Situat
     told = [here, *looking.answers("step", THEN, next_steps(looking, order, found), k)]
     if step.outcome != "failed":
         return told
-    helped, _ = mends(looking, order, alike_failures(looking, step, [now]))
-    mended = [_mend_answer(looking, one) for one in helped[:k] if one.probability >= LEAST_PROBABLE]
-    return [here, *mended, *told[1:]]
+    helped, _ = fixes(looking, order, alike_failures(looking, step, [now]))
+    fixed = [_fix_answer(looking, one) for one in helped[:k] if one.probability >= LEAST_PROBABLE]
+    return [here, *fixed, *told[1:]]
 
 
 def _line(memory: Memory) -> str:
     return call_line(memory.tool or "", memory.data.decode("utf-8", "replace"), memory.files)
 
 
-def _mend_answer(looking: ShapeSearch, mend: Mend) -> Answer:
+def _fix_answer(looking: ShapeSearch, fix: Fix) -> Answer:
     """What helped, in the words of the call that did where the failure was likest."""
-    (memory,) = looking.snapshot.load_memories([int(looking.index.records["step"].row[mend.place])])
+    (memory,) = looking.snapshot.load_memories([int(looking.index.records["step"].row[fix.place])])
     return Answer(
         role=HELPED,
         filler=_line(memory),
-        confidence=mend.probability,
-        support=mend.tried,
-        worked=mend.worked / mend.tried,
-        worked_of=mend.tried,
+        confidence=fix.probability,
+        support=fix.tried,
+        worked=fix.worked / fix.tried,
+        worked_of=fix.tried,
         memories=(memory.id,),
     )
 
 
 HERE, HELPED = "here", "helped"
-"""The roles under which is told which moment it is, and what mended a failure."""
+"""The roles under which is told which moment it is, and what fixed a failure."""
 
 
 def _evidence(share: float) -> float:

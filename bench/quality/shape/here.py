@@ -35,12 +35,12 @@ from mnemic.actors.shape.questions.situations import (
     alike_failures,
     alike_situations,
     done_steps,
-    mends,
+    fixes,
     next_steps,
     situation_pairs,
 )
 from mnemic.actors.shape.shape_index import ShapeIndex
-from mnemic.algorithms.steps.mends import DoneStep
+from mnemic.algorithms.steps.fixes import DoneStep
 from mnemic.bench.harness.homes import MIND_NAME
 from mnemic.bench.harness.measure import Row, goal, quantiles
 from mnemic.bench.harness.statistics import paired_test, wilson_interval
@@ -232,7 +232,7 @@ class _Failure(NamedTuple):
     place: int
     """The record of the call that failed."""
     family: str
-    """What mends it."""
+    """What fixes it."""
     half: str
     """``a``, ``b``, or neither of a failure that is the only one of its family."""
     fixes: tuple[int, ...]
@@ -282,7 +282,7 @@ LEVELS = (0.0, 0.5, 0.7)
 
 
 def mend_rows(home: Path, folder: Path) -> Iterator[Row]:
-    """How often what is proposed against a failure is of the kind that mends it, by each way and half.
+    """How often what is proposed against a failure is of the kind that fixes it, by each way and half.
 
     Args:
         folder: labels, and the sessions that were captured into the home.
@@ -299,7 +299,7 @@ def mend_rows(home: Path, folder: Path) -> Iterator[Row]:
             looking = replay.before(failure.place)
             alike = alike_failures(looking, step_of[failure.place])
             for name, found in ((_PRODUCT, alike), (_VECTORS, replay.failures_by_vectors(looking, failure.place))):
-                best = next(iter(mends(looking, StepOrder(looking, replay.columns), found)[0]), None)
+                best = next(iter(fixes(looking, StepOrder(looking, replay.columns), found)[0]), None)
                 told[name].append(
                     _Proposal("", None, 0.0)
                     if best is None
@@ -333,7 +333,7 @@ def _mend_rows(
     sure = np.array([one.probability for one in proposals])[own]
     for level in LEVELS:
         given = (sure > 0) & (sure >= level)
-        row: Row = {"what": "mends", "half": half, "by": name, "level": level, "failures": int(own.sum())}
+        row: Row = {"what": "fixes", "half": half, "by": name, "level": level, "failures": int(own.sum())}
         row |= {"told": int(given.sum()), "step_precision": _share(step_right, given)}
         row["step_recall"] = float((step_right & given & precedent).sum() / max(1, precedent.sum()))
         if name in (_PRODUCT, _VECTORS):

@@ -25,7 +25,7 @@ from mnemic.runtime.version import __version__
 _QUESTION = ("what", "did", "we", "decide", "last", "week")
 
 
-def tell_overview(chosen: CommandContext) -> None:
+def print_overview(chosen: CommandContext) -> None:
     """What `mnemic` does alone."""
     chosen.print_answer(overview(chosen), overview_lines)
 

@@ -43,9 +43,9 @@ class SubjectGroup(click.Group):
             import_module("mnemic.cli.terminal.completing").complete_paths(found)
         return found
 
-    def tell_alone(self, chosen: object) -> None:
+    def print_alone(self, chosen: object) -> None:
         """Do what the group does where no command is named, by the context of one."""
-        import_module("mnemic.cli.start.overview").tell_overview(chosen)
+        import_module("mnemic.cli.start.overview").print_overview(chosen)
 
     def load_all(self) -> Mapping[str, click.Command]:
         """All commands by name."""

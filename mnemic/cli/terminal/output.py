@@ -227,10 +227,10 @@ def filled(text: str, width: int, lines: int) -> list[str]:
 
 def who_label(memory: Mapping[str, Any]) -> str:
     """Who a memory comes from: by name where there is one."""
-    return stranger_label(memory) or str(memory["speaker"] or memory["role"])
+    return other_author_label(memory) or str(memory["speaker"] or memory["role"])
 
 
-def stranger_label(memory: Mapping[str, Any]) -> str:
+def other_author_label(memory: Mapping[str, Any]) -> str:
     """Whose words a memory in the user's place holds, where they are not the user's; else empty."""
     author = memory.get("author")
     if memory["role"] != "user" or author not in ("other", "unknown"):

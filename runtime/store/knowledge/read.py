@@ -163,7 +163,7 @@ class KnowledgeQueries:
         ).fetchall()
         return [int(row) for (row,) in found]
 
-    def heirs(self, numbers: Sequence[int]) -> list[StatementRecord]:
+    def successors(self, numbers: Sequence[int]) -> list[StatementRecord]:
         found = self._statements(f"{_OF_CORRECTED} WHERE x.id IN", numbers)
         return sorted(found, key=lambda one: one.number)
 

@@ -44,7 +44,7 @@ def _begin_night(context: ApplyContext, change: BeginNight, at: int) -> ChangeRe
     )
     if not context.is_replaying:
         last = (db.last_insert_rowid() - NIGHTS_KEPT,)
-        let_go(db, "gone <= ?", last)
+        delete_items(db, "gone <= ?", last)
         newest = "SELECT max(examined_in) FROM verdicts_of_stages v WHERE v.stage = verdicts_of_stages.stage"
         db.execute(f"DELETE FROM verdicts_of_stages WHERE examined_in <= ? AND examined_in < ({newest})", last)
     return CHANGED
@@ -65,11 +65,11 @@ def _keep_derived(context: ApplyContext, change: KeepDerived, at: int) -> Change
     if change.items or change.ended:  # what was examined in this night was not yet all
         db.execute("DELETE FROM verdicts_of_stages WHERE stage = ? AND examined_in = ?", (change.stage, night))
     for item in change.items:
-        _make_way(context, change.stage, item.key, night)
+        _retire_item(context, change.stage, item.key, night)
         _keep_item(context, change.stage, item, night)
         result = CHANGED
     for key in change.ended:
-        if _make_way(context, change.stage, key, night):
+        if _retire_item(context, change.stage, key, night):
             result = CHANGED
     return result
 
@@ -87,11 +87,11 @@ def _keep_item(context: ApplyContext, stage: str, item: DerivedItem, night: int)
     )
 
 
-def _make_way(context: ApplyContext, stage: str, key: bytes, night: int) -> bool:
+def _retire_item(context: ApplyContext, stage: str, key: bytes, night: int) -> bool:
     """Have what stands under a key make way; what the same night made was never there."""
-    db, standing = context.db, "stage = ? AND key = ? AND gone IS NULL"
-    own = let_go(db, f"{standing} AND made = ?", (stage, key, night))
-    db.execute(f"UPDATE derived SET gone = ?, gone_seq = ? WHERE {standing}", (night, context.seq, stage, key))
+    db, current = context.db, "stage = ? AND key = ? AND gone IS NULL"
+    own = delete_items(db, f"{current} AND made = ?", (stage, key, night))
+    db.execute(f"UPDATE derived SET gone = ?, gone_seq = ? WHERE {current}", (night, context.seq, stage, key))
     return bool(own or db.changes())
 
 
@@ -146,7 +146,7 @@ def _take_back_nights(context: ApplyContext, change: TakeBackNights, at: int) ->
         if db.execute(stands, (change.night, NIGHTS_KEPT)).get is None:
             raise UnknownNight(id=change.night, which=f" that stands, among the last {NIGHTS_KEPT}")
         last_row = int(db.execute("SELECT coalesce(max(id), 0) FROM memories").get)
-        let_go(db, "made >= ?", (change.night,))
+        delete_items(db, "made >= ?", (change.night,))
         db.execute("UPDATE derived SET gone = NULL, gone_seq = NULL WHERE gone >= ?", (change.night,))
         db.execute("DELETE FROM verdicts_of_stages WHERE examined_in >= ?", (change.night,))
     db.execute(
@@ -162,7 +162,7 @@ def clear_failures(db: apsw.Connection, stage: str | None = None) -> bool:
     return bool(db.changes())
 
 
-def let_go(db: apsw.Connection, which: str, given: tuple[Any, ...]) -> int:
+def delete_items(db: apsw.Connection, which: str, given: tuple[Any, ...]) -> int:
     """Delete items, and where they point to; returns how many.
 
     Args:
@@ -177,12 +177,12 @@ def let_go(db: apsw.Connection, which: str, given: tuple[Any, ...]) -> int:
 def erase_sources(db: apsw.Connection, rows: Iterable[int]) -> None:
     """Delete every item, of whatever night, that points into some memories."""
     for row in rows:
-        let_go(db, "id IN (SELECT derived FROM derived_sources WHERE memory = ?)", (row,))
+        delete_items(db, "id IN (SELECT derived FROM derived_sources WHERE memory = ?)", (row,))
 
 
 def rewind_nights(db: apsw.Connection, at_seq: int) -> None:
     """Have stand what stood after a transaction; of nights that were taken back since, nothing comes back."""
-    let_go(db, "made_seq > ?", (at_seq,))
+    delete_items(db, "made_seq > ?", (at_seq,))
     db.execute("UPDATE derived SET gone = NULL, gone_seq = NULL WHERE gone_seq > ?", (at_seq,))
     db.execute("DELETE FROM night_reports WHERE night NOT IN (SELECT id FROM nights WHERE seq <= ?)", (at_seq,))
     db.execute("DELETE FROM verdicts_of_stages WHERE seq > ?", (at_seq,))

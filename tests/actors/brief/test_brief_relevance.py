@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.brief.sure import LEAST_COSINE, LEAST_COVERAGE, LEAST_RARITY, is_rare_key, is_relevant, rarity
+from mnemic.actors.brief.relevance import LEAST_COSINE, LEAST_COVERAGE, LEAST_RARITY, is_rare_key, is_relevant, rarity
 
 RARITIES = {"pier": 8.0, "otter": 8.0, "tide": 4.0}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mnemic.actors.brief.last_session import is_parting, telling_prompt
-from mnemic.actors.brief.messages import Quote
+<from mnemic.actors.brief.farewells import informative_prompt, is_farewell
+>from mnemic.actors.brief.messages import Quote
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from mnemic.actors.brief.messages import Quote
     ],
 )
 def test_a_goodbye_is_told_from_a_prompt(text: str, parts: bool) -> None:
-    assert is_parting(text) == parts
+    assert is_farewell(text) == parts
 
 
 def test_the_last_prompt_that_says_something_is_taken_and_the_last_of_all_where_none_does() -> None:
@@ -32,6 +32,6 @@ def test_the_last_prompt_that_says_something_is_taken_and_the_last_of_all_where_
         Quote(id=bytes([number]) * 16, text=text, size_bytes=len(text), at=number, role="user", kind="turn")
         for number, text in ((2, b"bye!"), (1, b"move the backup timer"))
     )
-    assert telling_prompt([last, said]) == said
-    assert telling_prompt([last]) == last
-    assert telling_prompt([]) is None
+    assert informative_prompt([last, said]) == said
+    assert informative_prompt([last]) == last
+    assert informative_prompt([]) is None

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.actors.recall.ranking.lifting import lift_all, lift_heirs
+from mnemic.actors.recall.ranking.lifting import lift_all, lift_successors
 from mnemic.actors.recall.ranking.replaced import Replacements, Succession
 
 MEMORIES = 8
@@ -23,7 +23,7 @@ def lift(of: Replacements, scores: list[float], **asked: Any) -> tuple[list[floa
     """The scores after all lifts, where every memory speaks and is looked through, and which were lifted."""
     index: Any = SimpleNamespace(columns=SimpleNamespace(row=np.arange(len(scores)) + 1))
     now, all_of = np.array(scores), np.ones(len(scores), bool)
-    lifted = lift_heirs(index, of, now, all_of.copy(), all_of, **asked)
+    lifted = lift_successors(index, of, now, all_of.copy(), all_of, **asked)
     return now.tolist(), lifted.tolist()
 
 
@@ -43,7 +43,7 @@ def test_no_replaced_memory_stands_above_its_heir_in_any_chain(
     given_: list[Succession], scores: list[int], now: bool
 ) -> None:
     after, lifted = lift(kept(given_), [float(one) for one in scores], now=now)
-    assert all(after[one.heir - 1] > after[one.older - 1] for one in given_)
+    assert all(after[one.successor - 1] > after[one.older - 1] for one in given_)
     assert {place: after[place] for place in range(MEMORIES) if place not in lifted} == {
         place: scores[place] for place in range(MEMORIES) if place not in lifted
     }
@@ -79,6 +79,6 @@ def test_neither_a_corrected_nor_a_replaced_memory_stands_above_what_stands_for_
     columns = SimpleNamespace(row=np.arange(MEMORIES) + 1, said_at=np.arange(MEMORIES))
     index: Any = SimpleNamespace(columns=columns, superseded=lambda as_of: (old, new))
     after, all_of = np.array(scores, np.float64), np.ones(MEMORIES, bool)
-    lift_all(index, kept(given_), None, after, all_of.copy(), all_of, np.inf, heirs=True, now=now)
+    lift_all(index, kept(given_), None, after, all_of.copy(), all_of, np.inf, successors=True, now=now)
     assert all(after[newer] > after[older] for older, newer in zip(*corrected, strict=True))
-    assert all(after[one.heir - 1] > after[one.older - 1] for one in given_)
+    assert all(after[one.successor - 1] > after[one.older - 1] for one in given_)

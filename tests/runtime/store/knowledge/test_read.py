@@ -73,7 +73,7 @@ def test_of_an_empty_mind_nothing_is_told(tmp_path: Path) -> None:
         lists = [now.unread_memories(9, 9), now.ungraded_rows(9), now.statements_of([1]), now.graded_rows([1])]
         lists += [now.statements([1]), now.gradable_pairs([1], 9), now.statements_about(None, None, "", -1)]
         lists += [now.pairs_of([]), now.pairs_of([1]), now.pairs(None, is_open=True), now.pairs([1], is_open=False)]
-        lists += [now.entities(), now.mentions(None, None, named=True), now.entity_merges(), now.heirs([1])]
+        lists += [now.entities(), now.mentions(None, None, named=True), now.entity_merges(), now.successors([1])]
         return [*lists, now.knowledge_reading(), now.read_count(), now.knowledge_waiting()]
 
     assert look(tmp_path / "store", told) == [[]] * 15 + ["", 0, (0, 0)]
@@ -187,8 +187,8 @@ def test_what_a_forgotten_or_corrected_memory_states_is_not_told(kept: Kept, cha
     if isinstance(change, Retire):
         assert still == []
     else:  # what it replaced holds no more for that it was corrected, and it is in no other pair
-        assert [(pair.replaced, pair.heir) for pair in still] == [(numbers[1], numbers[2])]
-        assert [one.row for one in kept.look(lambda now: now.heirs([numbers[2]]))] == [2]
+        assert [(pair.replaced, pair.successor) for pair in still] == [(numbers[1], numbers[2])]
+        assert [one.row for one in kept.look(lambda now: now.successors([numbers[2]]))] == [2]
 
 
 # --- pairs -----------------------------------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ def test_pairs_are_told_by_scope_and_none_reaches_from_one_to_another(kept: Kept
 
 
 @pytest.mark.parametrize(
-    ("grade", "verdict", "replaced", "heir", "is_open"),
+    ("grade", "verdict", "replaced", "successor", "is_open"),
     [
         ("replaced", "", 1, 2, False),
         ("conflict", "", 0, 1, True),
@@ -244,10 +244,12 @@ def test_pairs_are_told_by_scope_and_none_reaches_from_one_to_another(kept: Kept
         ("conflict", "unrelated", 0, 1, False),
     ],
 )
-def test_a_verdict_stands_above_the_grade(grade: str, verdict: str, replaced: int, heir: int, is_open: bool) -> None:
+def test_a_verdict_stands_above_the_grade(
+    grade: str, verdict: str, replaced: int, successor: int, is_open: bool
+) -> None:
     pair = PairRecord(1, 2, grade, 0.9, "", verdict, "user", 1, 2)
     assert (pair.replaced, pair.is_open) == (replaced, is_open)
-    assert not replaced or pair.heir == heir
+    assert not replaced or pair.successor == successor
 
 
 # --- names -----------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.algorithms.steps.mends import MAX_STEPS, Attempt, DoneStep, attempts
+from mnemic.algorithms.steps.fixes import MAX_STEPS, Attempt, DoneStep, attempts
 
 NO_YAML, NO_TIDE = frozenset({"no module named …"}), frozenset({"keyerror"})
 

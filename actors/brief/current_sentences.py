@@ -1,4 +1,4 @@
-"""Chooses which sentences of a project's memories tell what stands now: the newest of each thing. Pure.
+"""Chooses the sentences of a project's memories that hold now: the newest of each thing. Pure.
 
 A sentence is taken where cues say that it sets something (`mnemic.algorithms.brief.things`), or where its memory was
 kept as a decision or a note. An older one is left out where a newer sentence tells that what it names is over, gives
@@ -41,8 +41,8 @@ _POINTER = re.compile(r"^\W*(?:(?:please|and|so|then|ok)\W+)*(?:put|write|note|r
 """Says that what was said just before is to be kept."""
 
 
-class Saying(NamedTuple):
-    """One memory, as the choice sees it."""
+class StatedText(NamedTuple):
+    """The text of one memory, and what is known of it."""
 
     key: int
     """Greater of what came later."""
@@ -55,12 +55,12 @@ class Saying(NamedTuple):
     """Whether it corrects another memory: it is told whatever it says."""
     day: date
     """When it was said."""
-    heirs: tuple[int, ...] = ()
-    """Characters at which it states what stands for something replaced."""
+    successors: tuple[int, ...] = ()
+    """Characters at which it states what replaced something."""
 
 
-class Standing(NamedTuple):
-    """A stretch that tells what stands."""
+class CurrentStretch(NamedTuple):
+    """A stretch of a text that holds now."""
 
     key: int
     start: int
@@ -70,38 +70,38 @@ class Standing(NamedTuple):
 
 
 class _Sentence(NamedTuple):
-    saying: Saying
+    stated: StatedText
     reading: Reading
     score: int
     is_past: bool
     """Whether it announced something for a day that is over."""
 
 
-def standing_sentences(sayings: Sequence[Saying]) -> list[Standing]:
-    """Return what stands of some memories, newest first.
+def current_sentences(texts: Sequence[StatedText]) -> list[CurrentStretch]:
+    """Return the stretches of some texts that hold now, newest first.
 
     Args:
-        sayings: from the oldest to the newest.
+        texts: from the oldest to the newest.
     """
-    newest = max((saying.day for saying in sayings), default=date.min)
-    read = [_read(saying, newest) for saying in sayings]
+    newest = max((stated.day for stated in texts), default=date.min)
+    read = [_read(stated, newest) for stated in texts]
     newer = _Newer(_rarities(read))
-    found: list[Standing] = []
+    found: list[CurrentStretch] = []
     for sentences in reversed(read):
-        stands = [bool(one.score) and not one.is_past and not newer.outdoes(one) for one in sentences]
+        stands = [bool(one.score) and not one.is_past and not newer.supersedes(one) for one in sentences]
         found += _stretches(sentences, stands)
         newer.add(sentences)
     return found
 
 
-def _read(saying: Saying, newest: date) -> list[_Sentence]:
+def _read(stated: StatedText, newest: date) -> list[_Sentence]:
     found = []
-    whole = saying.text if saying.is_kept or len(saying.text) <= MAX_STATEMENT_CHARS else ""
+    whole = stated.text if stated.is_kept or len(stated.text) <= MAX_STATEMENT_CHARS else ""
     for start, text in _sentences(whole[:MAX_STATEMENT_CHARS]):
-        if not saying.is_owners and not saying.is_kept and not _sets(text):
+        if not stated.is_owners and not stated.is_kept and not _sets(text):
             continue
         reading = _reading(text)._replace(start=start, stop=start + len(text))
-        found.append(_Sentence(saying, reading, _score(saying, reading), _is_past(text, saying.day, newest)))
+        found.append(_Sentence(stated, reading, _score(stated, reading), _is_past(text, stated.day, newest)))
     return found
 
 
@@ -129,39 +129,39 @@ def _next(said: date, month: int, day: int) -> date | None:
         return None
 
 
-def _score(saying: Saying, reading: Reading) -> int:
+def _score(stated: StatedText, reading: Reading) -> int:
     """Tell how surely a sentence tells what stands; 0 where it does not."""
-    if saying.is_correction:
+    if stated.is_correction:
         return _RULE
-    if reading.is_asked or not (saying.is_kept or saying.is_owners):
+    if reading.is_asked or not (stated.is_kept or stated.is_owners):
         return 0
-    text = saying.text[reading.start : reading.stop]
+    text = stated.text[reading.start : reading.stop]
     tells = reading.is_change and bool(reading.things or reading.values)
-    if saying.is_kept:
+    if stated.is_kept:
         return 0 if _is_open(text) or reading.is_work else _KEPT + tells
     if _states_rule(text):
         return _RULE
     if reading.is_passing or len(reading.terms) < _LEAST_TERMS or _is_open(text):
         return 0
-    if any(reading.start <= heir < reading.stop for heir in saying.heirs):
+    if any(reading.start <= successor < reading.stop for successor in stated.successors):
         return _KEPT
     if not tells and (reading.is_moment or not reading.is_standing):
         return 0
     return _CUED + (tells and reading.is_standing)
 
 
-def _stretches(sentences: Sequence[_Sentence], stands: Sequence[bool]) -> list[Standing]:
+def _stretches(sentences: Sequence[_Sentence], stands: Sequence[bool]) -> list[CurrentStretch]:
     """Those that stand, neighbours in one; of what was kept nothing where what it tells most surely does not stand."""
     if not any(stands):
         return []
-    saying = sentences[0].saying
-    if saying.is_kept and not saying.is_correction:
+    stated = sentences[0].stated
+    if stated.is_kept and not stated.is_correction:
         best = max(range(len(sentences)), key=lambda place: (sentences[place].score, -place))
         if not stands[best] or sentences[0].reading.is_work:
             return []
         if len(sentences) > 1 and not sentences[0].reading.terms:  # what it decides was said before
             return []
-    found: list[Standing] = []
+    found: list[CurrentStretch] = []
     last = -2
     for place, one in enumerate(sentences):
         if stands[place]:
@@ -169,11 +169,11 @@ def _stretches(sentences: Sequence[_Sentence], stands: Sequence[bool]) -> list[S
             if place == last + 1:
                 before = found.pop()
                 start, score = before.start, max(score, before.score)
-            elif score == _RULE and place and _POINTER.match(saying.text[start:]):
+            elif score == _RULE and place and _POINTER.match(stated.text[start:]):
                 start = sentences[max(0, place - 2)].reading.start
-            found.append(Standing(saying.key, start, one.reading.stop, score))
+            found.append(CurrentStretch(stated.key, start, one.reading.stop, score))
             last = place
-    return found[:1] if saying.is_kept else found
+    return found[:1] if stated.is_kept else found
 
 
 def _rarities(read: Sequence[Sequence[_Sentence]]) -> dict[str, float]:
@@ -201,13 +201,13 @@ class _Newer:
                 self._by_term[term].append(len(self._said))
             self._said.append((one, near, self._weight(reading.terms)))
 
-    def outdoes(self, one: _Sentence) -> bool:
+    def supersedes(self, one: _Sentence) -> bool:
         """Say whether something newer stands for a sentence."""
         own = self._weight(one.reading.terms)
         candidates = sorted({number for term in one.reading.terms for number in self._by_term.get(term, ())})
-        return any(self._stands_for(one, own, *self._said[number]) for number in candidates)
+        return any(self._is_superseded_by(one, own, *self._said[number]) for number in candidates)
 
-    def _stands_for(self, one: _Sentence, own: float, by: _Sentence, near: frozenset[str], weight: float) -> bool:
+    def _is_superseded_by(self, one: _Sentence, own: float, by: _Sentence, near: frozenset[str], weight: float) -> bool:
         new, old = by.reading, one.reading
         if any(gone <= old.terms and self._is_rare(gone) for gone in new.over - old.over):
             return not _are_other_versions(new, old)
@@ -231,7 +231,7 @@ class _Newer:
             return True
         if kinds and around >= _least_shared(kinds, by):
             return True
-        if not new.is_change or new.is_passing or not by.saying.is_owners | by.saying.is_kept:
+        if not new.is_change or new.is_passing or not by.stated.is_owners | by.stated.is_kept:
             return False
         return part >= (_CHANGED if by.score else _SAME) and around >= _RIVAL and len(shared) >= _LEAST_TERMS
 

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from mnemic.actors.brief.standing import Saying, standing_sentences
+from mnemic.actors.brief.current_sentences import StatedText, current_sentences
 
 DAY = date(2026, 3, 2)
 CHATTER = (
@@ -20,11 +20,13 @@ CHATTER = (
 def told(*texts: str, kept: bool = False) -> list[str]:
     """What stands of texts that were said a day apart, among chatter; newest first."""
     said = [*CHATTER, *texts]
-    sayings = [
-        Saying(key, text, is_owners=True, is_kept=kept and text in texts, is_correction=False, day=DAY + timedelta(key))
+    texts = [
+        StatedText(
+            key, text, is_owners=True, is_kept=kept and text in texts, is_correction=False, day=DAY + timedelta(key)
+        )
         for key, text in enumerate(said)
     ]
-    return [said[one.key][one.start : one.stop] for one in standing_sentences(sayings)]
+    return [said[one.key][one.start : one.stop] for one in current_sentences(texts)]
 
 
 @pytest.mark.parametrize(

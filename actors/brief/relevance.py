@@ -48,7 +48,7 @@ class Prompt(NamedTuple):
     """Whether it asks what helped."""
 
 
-def sure_answer(hit: Hit, cosine: float | None, prompt: Prompt, hits: Sequence[Hit]) -> tuple[Hit, str]:
+def relevant_answer(hit: Hit, cosine: float | None, prompt: Prompt, hits: Sequence[Hit]) -> tuple[Hit, str]:
     """The memory to tell for one that a recall found: itself, or what followed it; and why, empty where none is sure.
 
     Args:
@@ -63,7 +63,7 @@ def sure_answer(hit: Hit, cosine: float | None, prompt: Prompt, hits: Sequence[H
         return hit, ""
     why = f"it holds {shared[0]}" if shared else prompt_reason(cosine, prompt.rarities, held)
     asked = frozenset(term for one in prompt.words for term in one.terms)
-    if not tells_nothing(hit, asked, key=bool(shared), remedy=prompt.wants_remedy):
+    if not answers_nothing(hit, asked, key=bool(shared), remedy=prompt.wants_remedy):
         return hit, why
     answer = answer_after(hit, hits, asked) if prompt.wants_remedy else None
     return (hit, "") if answer is None else (answer, f"it follows what told of it: {why}")
@@ -102,7 +102,7 @@ def is_rare_key(memories: int, holding: Sequence[int]) -> bool:
     return 0 < min(holding, default=0) <= min(MOST_HOLDERS, max(FEW_HOLDERS, memories // 10))
 
 
-def tells_nothing(hit: Hit, terms: Collection[str], *, key: bool, remedy: bool) -> bool:
+def answers_nothing(hit: Hit, terms: Collection[str], *, key: bool, remedy: bool) -> bool:
     """Say whether a memory only asks what a prompt asks, and so is no answer.
 
     Args:
