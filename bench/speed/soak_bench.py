@@ -150,18 +150,18 @@ class _Client:
     def close(self) -> None:
         """Hang up."""
         self._wire.close()
-        self._post.close()
+        self._mcp_http.close()
         self._http.close()
 
     def _connect(self) -> None:
-        self._wire, self._post, self._http = (
+        self._wire, self._mcp_http, self._http = (
             McpSocketClient(self._info),
             McpHttpClient(self._info),
             UnixHttp(self._info.http_socket),
         )
 
     def _any(self) -> McpSocketClient | McpHttpClient:
-        return self._random.choice((self._wire, self._post))
+        return self._random.choice((self._wire, self._mcp_http))
 
     def _recall(self) -> None:
         question = self._random.choice(self._questions)

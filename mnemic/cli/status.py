@@ -164,9 +164,9 @@ def _amount(use: dict[str, Any]) -> str:
 
 
 @cli.command()
-@click.option("--repair", "mend", is_flag=True, help="Mend what can be mended without losing anything.")
+@click.option("--repair", "is_repair", is_flag=True, help="Mend what can be mended without losing anything.")
 @common_options
-def doctor(chosen: CommandContext, mend: bool) -> None:
+def doctor(chosen: CommandContext, is_repair: bool) -> None:
     """Look for what is wrong, and say what to do."""
     from mnemic.hooks.wire.status import wiring_checks
     from mnemic.runtime.capture.pauses import current_pause
@@ -191,14 +191,14 @@ def doctor(chosen: CommandContext, mend: bool) -> None:
             return target, examine(target, [("wiring", wiring)])
 
         target, checks = look()
-        repairs = repair(target, checks) if mend else []
+        repairs = repair(target, checks) if is_repair else []
         if repairs:
             _, checks = look()
     has_problems = any(check.state == "wrong" for check in checks)
 
     repaired = sorted(one.name for one in repairs if one.succeeded)
     view = {"checks": msgspec.to_builtins(checks), "repaired": repaired}
-    tried = {"repairs": msgspec.to_builtins(repairs)} if mend else {}
+    tried = {"repairs": msgspec.to_builtins(repairs)} if is_repair else {}
     chosen.print_answer(view | tried, doctor_lines)
     exit_where_failed(has_problems, done=True)
 

@@ -31,7 +31,7 @@ _TABLE: tuple[tuple[str, Look, dict[str, Repair]], ...] = (
     ("engine", process.check_engine, {"engine": process.end_ray}),
     ("process", process.check_process, {"process": process.remove_stale_files}),
     ("service", process.check_service, {}),
-    ("actors", process.check_actors, {"actors": process.release_actors, "letters": process.replay_letters}),
+    ("actors", process.check_actors, {"actors": process.release_actors, "letters": process.replay_dead_letters}),
     ("meaning", mind.check_embeddings, {}),
     ("shape", mind.check_shape, {"shape": mind.rebind}),
     ("labels", mind.check_labels, {}),
@@ -82,13 +82,13 @@ def repair(target: Target, checks: Iterable[Check]) -> list[RepairResult]:
         checks: what was seen of the target.
     """
     broken = {check.name for check in checks if check.repairable}
-    wanted = {name: mend for _, _, repairs in _TABLE for name, mend in repairs.items() if name in broken}
-    return [_run_repair(name, mend, target) for name, mend in wanted.items()]
+    wanted = {name: action for _, _, repairs in _TABLE for name, action in repairs.items() if name in broken}
+    return [_run_repair(name, action, target) for name, action in wanted.items()]
 
 
-def _run_repair(name: str, mend: Repair, target: Target) -> RepairResult:
+def _run_repair(name: str, action: Repair, target: Target) -> RepairResult:
     try:
-        return RepairResult(name, True, mend(target))
+        return RepairResult(name, True, action(target))
     except MnemicError as error:
         return RepairResult(name, False, str(error))
     except OSError as error:

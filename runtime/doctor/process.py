@@ -194,7 +194,7 @@ def release_actors(target: Target) -> str:
     return f"released {', '.join(_ask(target, 'release')['released']) or 'nobody'}"
 
 
-def replay_letters(target: Target) -> str:
+def replay_dead_letters(target: Target) -> str:
     """Send dead letters again; returns what was done."""
     return f"sent {pluralize(_ask(target, 'replay')['replayed'], 'message')} again"
 

@@ -333,7 +333,7 @@ def _mend_rows(
     sure = np.array([one.probability for one in proposals])[own]
     for level in LEVELS:
         given = (sure > 0) & (sure >= level)
-        row: Row = {"what": "fixes", "half": half, "by": name, "level": level, "failures": int(own.sum())}
+        row: Row = {"what": "mends", "half": half, "by": name, "level": level, "failures": int(own.sum())}
         row |= {"told": int(given.sum()), "step_precision": _share(step_right, given)}
         row["step_recall"] = float((step_right & given & precedent).sum() / max(1, precedent.sum()))
         if name in (_PRODUCT, _VECTORS):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mnemic.actors.recall.ranking.stages import Ranking, speaks, spread
+from mnemic.actors.recall.ranking.stages import Ranking, has_signal, spread
 from mnemic.algorithms.retrieval.calibration import FULL
 
 VISIBLE = np.array([True, True, True, False])
@@ -19,7 +19,7 @@ def test_what_is_not_among_the_best_gets_the_least_of_them_and_never_more_than_n
 
 def test_without_meaning_those_speak_that_score_and_are_ranked() -> None:
     scores = np.array([1.0, 0.0, 2.0, 3.0])
-    assert speaks(scores, None, VISIBLE).tolist() == [True, False, True, False]
+    assert has_signal(scores, None, VISIBLE).tolist() == [True, False, True, False]
 
 
 def test_a_hit_tells_the_base_each_share_and_what_it_took_over() -> None:
