@@ -229,10 +229,8 @@ class SleepQueries:
         return [SaidTurn(row, said_at, bool(is_reply)) for row, said_at, is_reply in found]
 
     def past_questions(self, deliveries: Sequence[int]) -> dict[int, PastQuestion]:
-        asked = (
-            "SELECT at, scope, query FROM givings WHERE id = ? AND occasion = 'recall' AND query != '' AND NOT erased"
-        )
-        each = ((row, self._db.execute(asked, (row,)).fetchone()) for row in sorted(set(deliveries)))
+        sql = "SELECT at, scope, query FROM givings WHERE id = ? AND occasion = 'recall' AND query != '' AND NOT erased"
+        each = ((row, self._db.execute(sql, (row,)).fetchone()) for row in sorted(set(deliveries)))
         return {row: PastQuestion(one[0], tuple(one[1].split("\n")), one[2]) for row, one in each if one is not None}
 
     def _items(self, found: Sequence[Any]) -> list[DerivedRecord]:
