@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import mnemic
-from mnemic.actors.brief.farewells import is_farewell
+from mnemic.actors.brief.last_session import is_farewell
 from mnemic.actors.brief.open_work import Turn, is_answered, open_work
 from mnemic.actors.brief.page import quote_inline
 from mnemic.actors.brief.statement_cues import (

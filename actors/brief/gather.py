@@ -14,13 +14,13 @@ from itertools import chain, islice
 import msgspec
 
 from mnemic.actors.brief import queries
+from mnemic.actors.brief.current_sentences import StatedText, current_sentences
 from mnemic.actors.brief.last_session import last_session
 from mnemic.actors.brief.memories import TOLD_AUTHORS, BriefMemories
 from mnemic.actors.brief.messages import NO_SOURCES, Brief, BriefingSources, Quote, QuotedPair
 from mnemic.actors.brief.open_work import Turn, open_work
 from mnemic.actors.brief.queries import BriefSnapshot, MemoryRow, SessionEnd
 from mnemic.actors.brief.repeats import Said, is_from_user, merge_repeats, share_places
-from mnemic.actors.brief.standing import Saying, standing_sentences
 from mnemic.actors.kernel.events import MCP_PREFIX, to_bytes, to_text
 from mnemic.actors.kernel.scope_paths import is_everywhere
 from mnemic.actors.kernel.times import Zone, local_day
@@ -51,7 +51,7 @@ _MAX_SCANNED = 4_000
 _MAX_READ = 400
 """So many different texts of these are read."""
 _MAX_PAIRS = 200
-"""So many of the newest pairs of a replaced statement and its heir are looked at."""
+"""So many of the newest pairs of a replaced statement and its successor are looked at."""
 _MAX_TURNS = 500
 """So many of the newest turns are read for what stands, and for what replaced it."""
 _MAX_SESSIONS = 64
@@ -113,22 +113,22 @@ class _Gathering:
 
     def _standing(self, turns: list[MemoryRow]) -> list[Quote]:
         """Return what stands, as stretches of memories, what tells it most surely first."""
-        heirs, stating = self._heirs()
+        successors, stating = self._successors()
         cued = self._snapshot.ask(queries.CuedMemories(self._memories.within, self._memories.everywhere, _MAX_SCANNED))
         rows = [*self._kept, cued, self._memories.at(stating, ("owner",)), turns]
         merged = merge_repeats(chain.from_iterable(map(self._current, rows)))
         merged.reverse()  # of what was said at one time, the last comes last
         ordered = sorted(merged, key=lambda one: one.at or 0)
-        stretches = standing_sentences(
+        stretches = current_sentences(
             [
-                Saying(
+                StatedText(
                     key=place,
                     day=local_day(one.at or 0, self._zone),
                     text=to_text(self._without_over(one)),
                     is_owners=is_from_user(one),
                     is_kept=one.kind != "turn" or one.is_correction or one.assistant.startswith(MCP_PREFIX),
                     is_correction=one.is_correction,
-                    heirs=tuple(len(to_text(one.text[:start])) for start in heirs.get(one.id, ())),
+                    successors=tuple(len(to_text(one.text[:start])) for start in successors.get(one.id, ())),
                 )
                 for place, one in enumerate(ordered)
             ]
@@ -138,12 +138,12 @@ class _Gathering:
         told.sort(key=lambda one: not one.is_everywhere)
         return share_places(told)
 
-    def _heirs(self) -> tuple[dict[bytes, list[int]], list[int]]:
+    def _successors(self) -> tuple[dict[bytes, list[int]], list[int]]:
         """By memory, where it states what stands for something that was replaced; and the rows of these memories."""
         over = replacements(self._snapshot.pairs(self._memories.within, is_open=False)[:_MAX_PAIRS])
-        numbers = {pair.heir for pairs in over.values() for pair in pairs} - over.keys()
+        numbers = {pair.successor for pairs in over.values() for pair in pairs} - over.keys()
         found: dict[bytes, list[int]] = {}
-        stating = self._snapshot.heirs(sorted(numbers))
+        stating = self._snapshot.successors(sorted(numbers))
         for one in stating:
             found.setdefault(one.memory, []).append(one.said.clause[0])
         return found, [row for _, row in sorted({(one.memory, one.row) for one in stating})]

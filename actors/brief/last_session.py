@@ -57,7 +57,7 @@ def last_session(
     replies = _last_said(end.session, "assistant", _REPLIES, memories)
     answered = not prompts or (bool(replies) and (replies[0].at, replies[0].row) > (prompts[0].at, prompts[0].row))
     quotes = [_last_quote(prompt, memories) for prompt in prompts]
-    prompt = telling_prompt(quotes)
+    prompt = informative_prompt(quotes)
     last = [_last_quote(reply, memories) for reply in replies]
     asks = bool(last) and answered and not here
     if asks and (question := final_question(to_text(last[0].text))):
@@ -119,7 +119,7 @@ def _call_target(call: bytes) -> str:
     return next((word for word in words if "=" not in word), "")
 
 
-def is_parting(text: str) -> bool:
+def is_farewell(text: str) -> bool:
     """Say whether a prompt says little more than goodbye, or yes."""
     if len(text) > _PARTING_CHARS or text.rstrip().endswith("?"):
         return False
@@ -127,7 +127,7 @@ def is_parting(text: str) -> bool:
     return len(telling_terms(text)) < _LEAST_TERMS or (rest != text and _TASK.search(rest) is None)
 
 
-def telling_prompt(prompts: Sequence[Quote]) -> Quote | None:
+def informative_prompt(prompts: Sequence[Quote]) -> Quote | None:
     """The first of some prompts that says something; the first of all where none does."""
-    telling = (one for one in prompts if not is_parting(to_text(one.text)))
+    telling = (one for one in prompts if not is_farewell(to_text(one.text)))
     return next(telling, prompts[0] if prompts else None)

@@ -80,10 +80,10 @@ class _Api:
     """Answers requests."""
 
     def __init__(
-        self, minds: OpenMinds, door: ServerControl, unlocked: UnlockedKeys, locked_answer: LockedHookReply
+        self, minds: OpenMinds, server_control: ServerControl, unlocked: UnlockedKeys, locked_answer: LockedHookReply
     ) -> None:
         self._minds = minds
-        self._door = door
+        self._server_control = server_control
         self._unlocked = unlocked
         self._locked_answer = locked_answer
 
@@ -99,7 +99,7 @@ class _Api:
         body = await read_body(request)
 
         def verb(progress: Progress | None) -> bytes:
-            with self._door.track_request(path, asked.trace, idle=asked.idle):
+            with self._server_control.track_request(path, asked.trace, idle=asked.idle):
                 message = decode_message(kind, body, _CLOCK)
                 if _over_tcp(request):
                     message = _as_told(message)
@@ -135,7 +135,7 @@ class _Api:
         asked = parse_headers(request.headers)
 
         def held(_: Progress | None) -> Any:
-            tracked = self._door.track_request(name, asked.trace, idle=idle)
+            tracked = self._server_control.track_request(name, asked.trace, idle=idle)
             with tracked, self._minds.use(asked.mind, asked.create) as mind:
                 return msgspec.to_builtins(verb(mind, asked.trace))
 
@@ -153,7 +153,7 @@ class _Api:
                 given = (assistant or "", event or "", cwd, payload, request.headers.get("mnemic-off") == "capture")
                 updates_only = request.headers.get("mnemic-updates") == "1"
                 try:
-                    tracked = self._door.track_request("hook", asked.trace)
+                    tracked = self._server_control.track_request("hook", asked.trace)
                     with tracked, self._minds.use(asked.mind, create=False) as mind:
                         return mind.hook_reply(*given, updates_only, came_us)
                 except MindLocked:
@@ -168,17 +168,17 @@ class _Api:
         asked, secrets = parse_headers(request.headers), await read_body(request)
 
         def verb(_: Progress | None) -> None:
-            with self._door.track_request("unlock", asked.trace):
+            with self._server_control.track_request("unlock", asked.trace):
                 self._unlocked.add(asked.mind, secrets)
 
         await run_in_thread(verb)
-        return json_response(self._door.server_info())
+        return json_response(self._server_control.server_info())
 
     async def lock(self, request: Request) -> Response:
         asked = parse_headers(request.headers)
 
         def verb(_: Progress | None) -> bool:
-            with self._door.track_request("lock", asked.trace):
+            with self._server_control.track_request("lock", asked.trace):
                 taken = self._unlocked.remove(asked.mind)
                 if taken:  # first, so that nobody opens it again; then whoever has it open is done
                     with self._minds.release_mind(asked.mind, _RELEASE_TIMEOUT_S):
@@ -193,7 +193,7 @@ class _Api:
 
         @contextmanager
         def held() -> Iterator[None]:
-            tracked = self._door.track_request("let-go", asked.trace)
+            tracked = self._server_control.track_request("let-go", asked.trace)
             with tracked, self._minds.release_mind(asked.mind, _RELEASE_TIMEOUT_S):
                 yield
 
@@ -201,16 +201,16 @@ class _Api:
 
     async def drain(self, request: Request) -> Response:
         given = _parse_drain_request(await read_body(request))
-        await run_in_thread(lambda _: self._door.drain(*given))
-        return json_response(self._door.server_info())
+        await run_in_thread(lambda _: self._server_control.drain(*given))
+        return json_response(self._server_control.server_info())
 
     async def healthz(self, request: Request) -> Response:
-        refusal, card = draining_error(self._door), self._door.server_info()
+        refusal, info = draining_error(self._server_control), self._server_control.server_info()
         if _over_tcp(request):  # there anybody may ask, without a token
-            card = {name: card[name] for name in ("protocol", "version", "state")}
-        if "since_us" in card:
-            card |= {"since": to_iso(card["since_us"])}
-        return json_response(card) if refusal is None else json_response(refusal | card, 503, {"Retry-After": "1"})
+            info = {name: info[name] for name in ("protocol", "version", "state")}
+        if "since_us" in info:
+            info |= {"since": to_iso(info["since_us"])}
+        return json_response(info) if refusal is None else json_response(refusal | info, 503, {"Retry-After": "1"})
 
 
 async def _lead_to_docs(_: Request) -> Response:
@@ -249,7 +249,7 @@ def make_app(
         unlocked: holds the keys of minds that somebody unlocks.
         setting: the value of one, as it is in force.
     """
-    api = _Api(minds, door, unlocked, locked_answer)
+    api = _Api(minds, server_control, unlocked, locked_answer)
     handlers: dict[str, Handler | McpHttp] = {
         "/": _lead_to_docs,
         "/docs": _docs,

@@ -143,7 +143,7 @@ class Answerer:
     def __init__(
         self,
         minds: OpenMinds,
-        door: ServerControl,
+        server_control: ServerControl,
         clock: Clock,
         setting: Callable[[str], Any],
         allowed: Callable[[str], Collection[str]],
@@ -156,7 +156,7 @@ class Answerer:
         """
         self._clock = clock
         self._minds = minds
-        self._door = door
+        self._server_control = server_control
         self._setting = setting
         self._allowed = allowed
 
@@ -179,7 +179,7 @@ class Answerer:
         def held(progress: Progress | None) -> T:
             _check_switched_off(name, caller.switched_off)
             try:
-                with self._door.track_request(name), self._minds.use(caller.mind, create=True) as mind:
+                with self._server_control.track_request(name), self._minds.use(caller.mind, create=True) as mind:
                     call = Call(mind, caller, assistant, self._clock, started_s, progress, self._access)
                     try:
                         return verb(call)

@@ -47,7 +47,7 @@ def make_server(
         setting: the value of one, as it is in force.
         allowed: the rights that an assistant of a name was given when it was wired.
     """
-    calls = Answerer(minds, door, clock, setting, allowed)
+    calls = Answerer(minds, server_control, clock, setting, allowed)
 
     async def answer_tool(row: ToolRow, context: Context[Any, Any], given: dict[str, Any]) -> dict[str, Any]:
         asked = row.read(row.verb, given, clock)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-<from mnemic.actors.brief.farewells import informative_prompt, is_farewell
->from mnemic.actors.brief.messages import Quote
+from mnemic.actors.brief.last_session import informative_prompt, is_farewell
+from mnemic.actors.brief.messages import Quote
 
 
 @pytest.mark.parametrize(
