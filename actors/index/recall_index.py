@@ -280,12 +280,12 @@ class RecallIndex:
             UnknownSession: no memory of these scopes is of it, those included that other filters leave out.
             UnknownFilter: the same of a speaker, a file and whatever else `of` asks for.
         """
-        asked = (scope, session, tuple(kinds), since, until, as_of, of)
+        within = asked_scope_numbers(scope, snapshot)  # a path may name another scope by now
+        asked = (within, session, tuple(kinds), since, until, as_of, of)
         if self._kept.visible is not None and self._kept.visible[0] == asked:
             return self._kept.visible[1]
         columns = self.columns
         visible = ~self.retired_mask(as_of)
-        within = asked_scope_numbers(scope, snapshot)
         inside = np.ones(len(visible), np.bool_) if within is None else np.isin(columns.scope, sorted(within))
         visible &= inside
         if of != _NO_FILTERS:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 from itertools import accumulate
 
@@ -31,20 +31,18 @@ def read_memory(memory: UnreadMemory, extract: StatementExtractor) -> MemoryRead
     text, at = _characters(memory.text)
     failed = False
     try:
-        statements = _read_statements(memory, text, at, extract)
+        statements, named = _read_statements(memory, text, at, extract), tuple(_mentions(text, at))
     except Exception as error:  # whatever a stranger's function does or gives; of the text nothing is logged
         _log.warning("the extractor fails at a memory: %s", type(error).__name__, extra={"code": "extractor_failed"})
-        statements, failed = (), True
-    return MemoryReading(
-        row=memory.row,
-        statements=statements,
-        mentions=tuple(
-            MentionRow(key=key, name=one.name, span=(at[one.start], at[one.end]), kind=one.kind)
-            for one in mentions(text)
-            if (key := entity_key(one.name))
-        ),
-        failed=failed,
-    )
+        statements, named, failed = (), (), True
+    return MemoryReading(row=memory.row, statements=statements, mentions=named, failed=failed)
+
+
+def _mentions(text: str, at: Sequence[int]) -> Iterator[MentionRow]:
+    """The names in a text; `at` tells the byte at which each character begins."""
+    for one in mentions(text):
+        if key := entity_key(one.name):
+            yield MentionRow(key=key, name=one.name, span=(at[one.start], at[one.end]), kind=one.kind)
 
 
 def _read_statements(

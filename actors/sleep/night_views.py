@@ -42,7 +42,7 @@ from mnemic.actors.sleep.messages import (
 )
 from mnemic.actors.sleep.profile import decode_profile
 from mnemic.actors.sleep.queries import DerivedRecord, NightRecord
-from mnemic.actors.sleep.registry import find_stage
+from mnemic.actors.sleep.registry import BUILT_IN_STAGES, MORE_STAGES, find_stage
 from mnemic.actors.sleep.stages import Told
 from mnemic.actors.sleep.uses import Strengths, Uses
 
@@ -221,9 +221,17 @@ def _derived(message: ListProcedures, snapshot: Snapshot) -> DerivedListed:
     name = message.stage if isinstance(message, ListDerived) else "procedures"
     if ":" in name:  # whoever may ask may not have a module loaded by its name
         raise InvalidValue(name="a stage", value=name, why="what it derived is not found so", expected="its own name")
-    stage = find_stage(name)
-    tell = getattr(stage, "tell", None)
-    items, paths = _items_in(stage.name, message.scope, snapshot), snapshot.scopes()
+    tell, own, is_known = None, name, name in {*BUILT_IN_STAGES, *MORE_STAGES}
+    if not is_known and not snapshot.derived_stamps(name):  # likewise
+        why = "no night has derived anything by a stage of that name"
+        raise InvalidValue(name="a stage", value=name, why=why, expected=f"{', '.join(BUILT_IN_STAGES)}, or another's")
+    try:
+        stage = find_stage(name)
+        tell, own = getattr(stage, "tell", None), stage.name
+    except InvalidValue:
+        if is_known:
+            raise  # one that is not of a package is named by `module:Class`, which nobody here knows
+    items, paths = _items_in(own, message.scope, snapshot), snapshot.scopes()
     memories = _current_memories((span for one in items for span in one.sources), snapshot)
     found: list[tuple[float, DerivedView]] = []
     for item in items:

@@ -298,7 +298,7 @@ def _source(shown: dict[str, Any]) -> Iterator[str]:
     mode = f" ({shown['mode']})" if shown["mode"] else ""
     yield f"session {shown['session'] or '-'}{mode}"
     for name in MEMORY_FIELDS:
-        if shown[name] and name not in _TOLD_APART:
+        if name not in _TOLD_APART and shown[name]:
             yield f"{name.replace('_', ' ')} {shown[name]}"
     if shown["files"]:
         yield f"files {' '.join(shown['files'])}"

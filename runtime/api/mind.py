@@ -19,7 +19,7 @@ import msgspec
 from mnemic.actors.brief.compose import with_notices
 from mnemic.actors.brief.messages import Brief, Briefed, Occasion
 from mnemic.actors.capture.forget_messages import Forget, Forgotten, Recover
-from mnemic.actors.kernel.errors import MnemicError, ModelError, RuntimeFault, StoreError
+from mnemic.actors.kernel.errors import InvalidValue, MnemicError, ModelError, RuntimeFault, StoreError
 from mnemic.actors.kernel.message import MemoryId, format_id, ids_bytes
 from mnemic.actors.kernel.scope_paths import ScopeRef
 from mnemic.actors.meaning.messages import DescribeEncoder
@@ -247,7 +247,7 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
         now_us = SystemClock().now_us()  # hooks have no other clock
         capture = capture_status(folder / "spool", self.capture_progress(), now_us)
         paused = self.paused()
-        degraded += [*([] if paused is None else [paused.sentence()]), *self._drain_warnings, *capture.warnings()]
+        degraded += [*([] if paused is None else [paused.sentence()]), *self._warnings.values(), *capture.warnings()]
         unwritable = self._unwritable()
         degraded += [] if unwritable is None else [f"store: nothing new is kept: {unwritable}"]
         files = folder.glob("store.db*")
@@ -300,12 +300,24 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
                 self.update_communities("asked", progress, more)
             elif what == "facts":
                 self.update_facts(progress, more)
+            elif what != "shape":
+                raise InvalidValue(
+                    name="what to catch up with",
+                    value=what,
+                    why="there is none of that name",
+                    expected="spool, shape, communities or facts",
+                )
             elif self._server_info() is None and more():
                 self.bind(progress, more)
+        except InvalidValue:
+            raise
         except MnemicError as error:
             named = "what hooks kept could not be taken in" if what == "spool" else what
-            self._drain_warnings.append(f"{named}: {error} {error.remedy_text}")
-            return self._drain_warnings[-1:]
+            sentence = f"{named}: {error} {error.remedy_text}"
+            if what != "facts":  # which recalls do not need
+                self._warnings[what] = sentence
+            return [sentence]
+        self._warnings.pop(what, None)
         return []
 
     def _brief_after_drain(self, message: Brief) -> Briefed:

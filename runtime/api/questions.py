@@ -130,7 +130,7 @@ class QuestionVerbs(PauseVerbs):
 
     def _with_notices(self, answer: FoundT) -> FoundT:
         """An answer that also says what every answer says first."""
-        more: tuple[str, ...] = (*self._drain_warnings, *self._pause_notice())
+        more: tuple[str, ...] = (*self._warnings.values(), *self._pause_notice())
         return msgspec.structs.replace(answer, degraded=(*answer.degraded, *more)) if more else answer
 
     def show(self, ids: Iterable[MemoryId], context: int = 0) -> tuple[MemoryDetail, ...]:

@@ -142,7 +142,7 @@ class MindVerbs:
         self._reopen = reopen
         self._passphrase = passphrase
         self._read_secret: Callable[[], str | None] = lambda: None
-        self._drain_warnings: list[str] = []  # why what waited could not be taken in before the question
+        self._warnings: dict[str, str] = {}  # by what could not be done before a question, why; until it can
 
     @contextmanager
     def _exclusive_mind(self) -> Iterator[MindFolder]:

@@ -160,6 +160,8 @@ def check_settings(given: Mapping[str, Any], where: Path) -> Settings:
     known, values = _known(given, where), {}
     for name, value in given.items():
         if name in _REMOVED:
+            if not value:  # as it was where nobody had set it
+                continue
             raise RemovedSetting(name=name, path=str(where), **_REMOVED[name])
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)

@@ -141,10 +141,10 @@ def spread(values: Floats, best: Ints, visible: Mask) -> Floats:
 
 
 def has_signal(scores: Floats, found: Cosines | None, ranked: Mask) -> Mask:
-    """Tell which of the ranked any signal has_signal for, ``(n,)``."""
+    """Tell of which of the ranked any signal says something, ``(n,)``."""
     scored: Mask = scores > 0
     if found is not None:
-        scored |= ~np.isnan(found.best)  # meaning has_signal for all it knows: the nearest, however far
+        scored |= ~np.isnan(found.best)  # meaning tells something of all it knows: the nearest, however far
     return scored & ranked
 
 

@@ -169,7 +169,7 @@ def install(
                 result.hosts[host.name].untried = untried_note(host, ask_version(host, environment))
             notes = host.notes(wiring, host.folder(environment))
             result.hosts[host.name].notes = [*notes, BOTH_WAYS] if has_plugin else notes
-    if not planned and not any(one.by_plugin for one in result.hosts.values()):
+    if not planned and (result.has_failed or not any(one.by_plugin for one in result.hosts.values())):
         return result
     result.executables = [str(file.path) for file in required_hook_files(wiring.home) if not file.is_installed]
     folder = mind_folder(wiring.home, mind)

@@ -76,7 +76,7 @@ def deliver_made(call: Call, name: str) -> dict[str, Any]:
         name: ``digest``, ``profile``, or the name of a stage, such as ``procedures``.
 
     Raises:
-        InvalidValue: there is no stage of that name.
+        InvalidValue: the project is known, and no night has derived anything by a stage of that name.
     """
     scope, found, unknown = call.resolve_scope(None)
     if unknown is not None:

@@ -1,7 +1,7 @@
 """Queries for hypervectors, what they are bound from, and which memories still wait for theirs.
 
-Part of `mnemic.runtime.store.reader.StoreSnapshot`. `mnemic.runtime.store.meaning.write` writes what is read here,
-and says by the same neighbourhoods which memories are to be bound again.
+Part of `mnemic.runtime.store.reader.StoreSnapshot`. `mnemic.runtime.store.shape.write` writes what is read here,
+and `mnemic.runtime.store.shape.rebind_queue` says by the same neighbourhoods which memories are to be bound again.
 """
 
 from __future__ import annotations

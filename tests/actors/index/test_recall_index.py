@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 
 from mnemic.actors.capture.forget_messages import Forget, Recover
 from mnemic.actors.index.recall_index import RecallIndex
+from mnemic.actors.kernel.scope_paths import ScopeRef
 from mnemic.actors.meaning.changes import EncoderName
+from mnemic.actors.scopes.changes import RenameScope
+from mnemic.actors.scopes.messages import ChangeScopes
 from mnemic.actors.store.messages import Rebuild
 from tests.harness import ActorHarness, BagEncoder, turns
 
@@ -209,6 +212,27 @@ def test_what_is_made_of_memories_stays_while_lines_of_the_log_bring_none(tmp_pa
         assert look(lines=2).tolist() == [False]
         actor_system.keep("text two")
         assert look(lines=3).tolist() == [False, True]
+
+
+def test_a_scopes_name_that_another_scope_has_by_now_gives_that_ones_memories(tmp_path: Path) -> None:
+    memory = RecallIndex()
+    with ActorHarness(tmp_path) as actor_system:
+        for text, path in (("of shop", "shop"), ("of wiki", "wiki")):
+            actor_system.keep(text, place=ScopeRef(path=path, project=None, found="named"))
+
+        def seen(path: str) -> Any:
+            def follow_and_see(snapshot: Any) -> Any:
+                memory.sync(snapshot, None)
+                return memory.visible(snapshot, path).tolist()
+
+            return actor_system.look(follow_and_see)
+
+        assert seen("shop") == [True, False]
+        for path, to in (("shop", "old"), ("wiki", "shop")):
+            actor_system.ask(ChangeScopes(changes=(RenameScope(path=path, to=to),)))
+        assert seen("shop") == [False, True]
+        actor_system.ask(ChangeScopes(changes=(RenameScope(path="old", to="shop/old"),)))
+        assert seen("shop") == [True, True]
 
 
 @given(

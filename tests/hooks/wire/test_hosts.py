@@ -14,6 +14,11 @@ from mnemic.hooks.wire.commands import ASSISTANTS, event_in_command
 from mnemic.hooks.wire.edits import FileEdits, Hook, Member
 from mnemic.hooks.wire.host import READ_ONLY_TOOLS
 from mnemic.hooks.wire.hosts import HOSTS, plugin_command, select_hosts
+from mnemic.runtime.serve.mcp.fact_tools import FACT_TOOLS
+from mnemic.runtime.serve.mcp.memory_tools import MEMORY_TOOLS
+from mnemic.runtime.serve.mcp.recall_tools import RECALL_TOOLS
+from mnemic.runtime.serve.mcp.status_tools import STATUS_TOOLS
+from mnemic.runtime.serve.mcp.tool_schemas import READ_ONLY
 from tests.hooks.wirings import user
 from tests.paths import ROOT
 
@@ -113,8 +118,8 @@ def test_each_hosts_file_cites_its_documentation(name: str) -> None:
 
 
 def test_the_tools_that_pass_without_asking_are_those_that_only_read() -> None:
-    face = (HERE / "runtime" / "serve" / "mcp" / "tools.py").read_text("utf-8")
-    assert set(re.findall(r"tool\((\w+), READ_ONLY[,)]", face)) == set(READ_ONLY_TOOLS)
+    rows = (*RECALL_TOOLS, *MEMORY_TOOLS, *FACT_TOOLS, *STATUS_TOOLS)
+    assert {row.answer.__name__ for row in rows if row.annotations is READ_ONLY} == set(READ_ONLY_TOOLS)
 
 
 @pytest.mark.parametrize(

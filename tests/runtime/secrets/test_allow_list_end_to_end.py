@@ -46,7 +46,7 @@ def test_an_allow_list_that_is_too_long_ends_the_command_with_one_sentence(
     command: Command, home: Path, tmp_path: Path
 ) -> None:
     with (home / "mnemic.toml").open("a", encoding="utf-8") as settings:
-        settings.write(f"[capture]\nsecret_allow = {[f'{number}-*' for number in range(10_000)]}\n")
+        settings.write(f"[capture]\nsecret_allow = {[f'{number:04d}-*' for number in range(10_000)]}\n")
     refused = command("capture", lines(tmp_path / "a.jsonl", turn("an otter")), "--home", home)
     assert (refused.code, refused.out) == (2, "")
     assert f"capture.secret_allow in {home / 'mnemic.toml'} cannot be" in refused.err

@@ -548,7 +548,7 @@ def test_it_is_told_what_nights_made_of_its_own_project_and_of_no_other(slept: H
 
 
 def test_nights_made_nothing_else_and_nothing_without_a_project(slept: Hosted, project: Path) -> None:
-    refused = "invalid_value: a stage cannot be 'dreams': there is none of that name."
+    refused = "invalid_value: a stage cannot be 'dreams': no night has derived anything by a stage of that name."
     assert read(slept, project, "mnemic://night/dreams").startswith(refused)
     assert "pip install" in read(slept, project, "mnemic://night/procedures")
     nothing = read(slept, None, "mnemic://night/digest")
