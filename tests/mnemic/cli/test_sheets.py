@@ -266,7 +266,9 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with mnemic.open(home, clock=ManualClock(START_US)) as mind:
         mind.capture(lines(home.parent / "said.jsonl", *turns), embed=False)
         grade_pair(mind, home, "Nadia works in Porto", "Nadia works in Lisbon")
+        mind.bind()
         group_scopes(mind, home, "shelf", "office")
+        mind.bind()  # the communities' own hypervectors
     return home
 
 
