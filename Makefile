@@ -65,7 +65,7 @@ test: $(TEST)
 # What is neither there nor to be had here is skipped, with the reason.
 # ARGS=--rest leaves out what `make test` runs.
 test-all: $(FULL)
-	$(PYTEST) --in-memory $(ARGS)
+	$(PYTEST) $(ARGS)
 
 # `make --jobs=2 check` does both at once.
 check: check-python check-rust
