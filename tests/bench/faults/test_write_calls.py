@@ -92,7 +92,7 @@ def test_what_is_remembered_survives_a_kill_and_a_full_disk(shim: Shim, attacked
 @pytest.mark.system
 def test_an_attack_is_carried_out_at_several_calls_and_counted(shim: Shim, attacked_home: Path, tmp_path: Path) -> None:
     attacks = write_calls.attacks(shim, lambda: attacked_home, tmp_path, 1000)
-    (killed,) = [attack for attack in attacks if attack.name == "kill/python-hook"]
+    (killed,) = [attack for attack in attacks if attack.name == "kill/hook"]
     row = attack_row(killed)
     assert (row["state"], row["lost"]) == ("ok", 0), row
     assert row["tried"] >= LEAST_CASES

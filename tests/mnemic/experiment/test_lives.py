@@ -102,7 +102,7 @@ def test_a_minds_own_log_is_lived_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("replaced", "said"),
     [
-        ((KIND, "tests.mnemic.experiment.made:nothing"), "line 6 cannot be"),
+        ((KIND, "tests.mnemic.experiment.made:nothing"), "it cannot be had (AttributeError"),
         ((KIND, "no_such_package:life"), "ModuleNotFoundError"),
         ((KIND, "tests.mnemic.experiment.made:failing_life"), "it failed (ZeroDivisionError"),
         ((KIND, "tests.mnemic.experiment.made:no_life"), "it gives no Life"),
