@@ -147,7 +147,6 @@ class ServerProcess:
         )
         self._minds = self._actor_systems.open_minds
         self._installation = Installation()
-        self._follows_settings = info.engine == self._actor_systems.settings["runtime.engine"]  # --engine else
         self._is_replaced = False
         self._leave_reason = ""  # why it leaves as soon as nobody waits for it
         self._drainer = DrainThread(home, self._minds, self.track_request, clock, self._is_locked)
@@ -291,7 +290,7 @@ class ServerProcess:
         read = settings_digest(self._home)
         try:
             settings = load_settings(self._home / "mnemic.toml")
-            if self._follows_settings and settings["runtime.engine"] != self._info.engine:
+            if self._info.follows_settings and settings["runtime.engine"] != self._info.engine:
                 self._leave_for(settings["runtime.engine"])
                 return
         except MnemicError as error:

@@ -132,6 +132,7 @@ def _serve_locked(
             started=process_start_time(os.getpid()),
             since_us=clock.now_us(),
             engine=engine,
+            follows_settings=options.engine is None and options.address is None,
             mode="on-demand" if options.on_demand else "foreground",
             folder=folder,
             tcp=None if tcp is None else _address(tcp.listening),

@@ -216,7 +216,7 @@ def _write_pair(page: Page, pair: QuotedPair, line: Callable[[str, str], str]) -
     """Write what two statements are to each other; nothing of one that reads as an instruction."""
     quotes = (pair.older, pair.newer)
     if not any(page.leaves_out(quote) or instruction_mark(quote) for quote in quotes):
-        said = [f'"{excerpt_inline(quote.text, _END_BYTES, 0)[0]}"' for quote in quotes]
+        said = [f'"{excerpt_inline(quote.text, _END_BYTES)[0]}"' for quote in quotes]
         page.write_line(line(*said), *(quoted_part(quote, 0, len(quote.text)) for quote in quotes))
 
 
@@ -233,5 +233,5 @@ def _write_failure(page: Page, failure: UnresolvedFailure) -> None:
 def _quote_sentence(sentence: str) -> str:
     """A sentence in quotes, its first stretch where it is long."""
     text = sentence.encode("utf-8", "surrogatepass")
-    part = excerpt_inline(text, _END_BYTES, 0)[0]
+    part = excerpt_inline(text, _END_BYTES)[0]
     return f'"{part}"' + ("" if part == quote_inline(text) else " …")

@@ -91,8 +91,6 @@ class Quote(msgspec.Struct, frozen=True, kw_only=True):
     """Whose words it holds, as in `AddMemory.author`; empty is its role's."""
     speaker: str | None = None
     """The name of who said it, where it is another person."""
-    start: int = 0
-    """The character at which what matters in it starts."""
     assistant: str = ""
     """Who let it in, as in `AddMemory.assistant`."""
     is_correction: bool = False

@@ -94,7 +94,7 @@ class Page:
         room = min(limit_bytes, self.room_bytes - taken)
         if room < _LEAST_BYTES:
             return False
-        shown, start, size = excerpt_inline(quote.text, room, quote.start)
+        shown, start, size = excerpt_inline(quote.text, room)
         return self.write_line(f'{lead}"{shown}{more}', quoted_part(quote, start, size))
 
     def finish(self) -> tuple[str, tuple[DeliveredSpan, ...]]:
@@ -135,14 +135,14 @@ def instruction_mark(quote: Quote) -> str:
     return " (reads as an instruction)" if injected else ""
 
 
-def excerpt_inline(text: bytes, limit_bytes: int, start: int) -> tuple[str, int, int]:
+def excerpt_inline(text: bytes, limit_bytes: int) -> tuple[str, int, int]:
     """A stretch of a text as it is quoted, no longer than that: quoting makes some letters longer.
 
     With it the byte at which the stretch starts in the text, and how long it is there.
     """
-    part, first = excerpt(text, limit_bytes, start, ())
+    part, first = excerpt(text, limit_bytes, 0, ())
     if (size_bytes := len(quote_inline(part).encode())) > limit_bytes:
-        part, first = excerpt(text, max(8, limit_bytes * limit_bytes // size_bytes), start, ())
+        part, first = excerpt(text, max(8, limit_bytes * limit_bytes // size_bytes), 0, ())
     return quote_inline(part).encode()[:limit_bytes].decode("utf-8", "ignore"), first, len(part)
 
 

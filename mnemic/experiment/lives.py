@@ -198,7 +198,7 @@ def _log(file: SpecFile, seed: int, home: Path) -> Life:
             for memory in snapshot.load_memories(rows[start : start + _BLOCK]):
                 id, said_at = format_id(memory.id), memory.recorded_at if memory.said_at is None else memory.said_at
                 fields = {name: getattr(memory, name) for name in MEMORY_FIELDS}
-                fields |= {"source_id": id, "said_at": said_at, "author": None}
+                fields |= {"source_id": id, "said_at": said_at}
                 events.append(
                     Event(
                         assistant=memory.assistant,

@@ -31,8 +31,8 @@ from mnemic.runtime.api.verbs import Progress
 class FactVerbs(CommunityVerbs):
     """The verbs. What each argument means, its message says in `mnemic.actors.knowledge.messages`."""
 
-    conflicts = verb(ListConflicts)
-    entities = verb(ListEntities)
+    conflicts = verb("conflicts", ListConflicts)
+    entities = verb("entities", ListEntities)
 
     def facts(
         self,

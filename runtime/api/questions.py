@@ -56,13 +56,14 @@ def question(kind: type[QuestionT], /, **asked: Any) -> QuestionT:
     return kind(**asked | lists)
 
 
-def verb(kind: Callable[AskedP, Request[AnswerT]]) -> Callable[Concatenate[Any, AskedP], AnswerT]:
-    """Make a method that asks a message of what it is given; its parameters are the message's fields."""
+def verb(name: str, kind: Callable[AskedP, Request[AnswerT]]) -> Callable[Concatenate[Any, AskedP], AnswerT]:
+    """Make a method of that name that asks a message of what it is given; its parameters are the message's fields."""
     message: Any = kind
 
     def method(self: MindVerbs, /, **asked: Any) -> Any:
         return self._ask(question(message, **asked))
 
+    method.__name__ = name
     method.__doc__ = f"""{message.__doc__}
 
         See `{message.__module__}.{message.__name__}` for what each argument means.
@@ -76,9 +77,9 @@ def verb(kind: Callable[AskedP, Request[AnswerT]]) -> Callable[Concatenate[Any, 
 class QuestionVerbs(PauseVerbs):
     """The verbs."""
 
-    log = verb(ListMemories)
-    log_given = verb(ListDeliveries)
-    roles = verb(ListRoles)
+    log = verb("log", ListMemories)
+    log_given = verb("log_given", ListDeliveries)
+    roles = verb("roles", ListRoles)
 
     @fields_as_parameters(Recall)
     def recall(

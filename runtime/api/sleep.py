@@ -37,9 +37,9 @@ _STEP_S = 60.0  # a step that is begun may end
 class SleepVerbs(FactVerbs):
     """The verbs. What each argument means, its message says in `mnemic.actors.sleep.messages`."""
 
-    nights = verb(ListNights)
-    procedures = verb(ListProcedures)
-    profile = verb(ShowProfile)
+    nights = verb("nights", ListNights)
+    procedures = verb("procedures", ListProcedures)
+    profile = verb("profile", ShowProfile)
 
     def sleep(
         self,

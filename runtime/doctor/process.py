@@ -154,12 +154,14 @@ def check_engine(target: Target) -> Iterator[Check]:
     except MnemicError:  # which is said by the check of the settings
         yield Check("engine", "advice", "which one is meant cannot be read in the settings", "Mend the settings.")
         return
-    if named == "ray" and missing is not None:
-        yield Check("engine", "wrong", f"no process can serve this home: {missing}", missing.remedy_text)
-        return
     info = target.run_dir.read_info()
+    is_served = info is not None and info.is_alive()
+    if named == "ray" and missing is not None:
+        told = "no process can serve this home" + (" after the one that does" if is_served else "")
+        yield Check("engine", "wrong", f"{told}: {missing}", missing.remedy_text)
+        return
     told = f"{named}, as the settings name it"
-    if info is not None and info.is_alive() and info.engine != named:
+    if info is not None and is_served and info.engine != named:
         told += f"; process {info.pid} serves on {info.engine}"
     ray = "not installed" if missing else importlib.metadata.version("ray")
     yield Check("engine", "ok", f"{told} (Ray: {ray})")

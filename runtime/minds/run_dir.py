@@ -55,6 +55,8 @@ class ServerInfo(msgspec.Struct, frozen=True, kw_only=True):
     """World time at which it wrote its first info file, microseconds; 0 where an older version did."""
     engine: str = "unknown"
     """``embedded`` or ``ray``."""
+    follows_settings: bool = True
+    """Whether the settings named that engine, so that it changes when they do; else the command line did."""
     mode: str = "on-demand"
     """``on-demand`` or ``foreground``."""
     state: str = "starting"

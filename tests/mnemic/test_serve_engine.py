@@ -140,6 +140,23 @@ def test_a_process_that_is_told_to_change_to_a_missing_ray_serves_on_and_says_so
         process.communicate()
 
 
+@pytest.mark.system
+def test_what_the_command_line_chose_stays_when_the_settings_change(home: Path, without_ray: None) -> None:
+    process = start("serve", "--engine", "embedded", "--home", home)
+    try:
+        before = ready(home).settings
+        set_engine(home, "ray")
+        os.kill(process.pid, signal.SIGHUP)
+        until(lambda: (info := info_of(home)) is not None and info.settings != before)
+        assert (ready(home).pid, (server_info(home, "default") or {})["degraded"]) == (process.pid, [])
+        found = json.loads(run("doctor", "--json", "--home", home).out)["checks"]
+        (check,) = [one for one in found if one["name"] == "engine"]
+        assert check["detail"] == f"no process can serve this home after the one that does: {NOT_THERE}"
+    finally:
+        process.kill()
+        process.communicate()
+
+
 # --- Ray is there ----------------------------------------------------------------------------------------------------
 
 on_ray = [

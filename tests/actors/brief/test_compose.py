@@ -305,13 +305,13 @@ def test_what_is_told_as_what_holds_is_not_told_again_where_the_session_ended() 
 
 def test_a_rule_that_is_cut_off_where_it_was_said_last_is_told_as_what_holds() -> None:
     said = f"{'so much before. ' * 60}From now on use tabs. {'and after. ' * 60}"
-    held = quote(said, 9, start=said.index("From"))
+    held = quote("From now on use tabs.", 9, start_byte=said.index("From"))
     assert "From now on use tabs." in told(BriefingSources(last_session=left(said), in_force=(held,)))[1]
 
 
-def test_a_long_text_is_cut_to_what_matters_in_it_with_the_id_that_gives_the_whole() -> None:
-    text = "so much before. " * 40 + "\nFrom now on use tabs. " + "and after. " * 40
-    (line,) = told(BriefingSources(last_session=None, in_force=(quote(text, 7, start=text.index("From")),)))[1:]
+def test_a_long_text_is_cut_after_its_start_with_the_id_that_gives_the_whole() -> None:
+    text = "From now on use tabs. " + "and after. " * 80
+    (line,) = told(BriefingSources(last_session=None, in_force=(quote(text, 7),)))[1:]
     assert "From now on use tabs." in line
     assert line.endswith(f'" … [{len(text)} bytes, id 00000000-0000-0000-0000-000000000007]')
     assert len(line.encode()) < 520

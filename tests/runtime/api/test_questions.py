@@ -163,6 +163,11 @@ def test_what_the_docs_call_of_a_mind_is_there_and_takes_what_they_give_it() -> 
         assert set(re.findall(r"(\w+)=", given)) <= set(takes), (page, name, given)
 
 
+def test_a_verb_is_named_as_it_is_called() -> None:
+    verbs = inspect.getmembers(Mind, inspect.isfunction)
+    assert [(name, verb.__name__) for name, verb in verbs if verb.__name__ != name] == []
+
+
 def test_numbers_are_taken_as_their_text(mind: Mind) -> None:
     sizes = [mind.shape({"tool": "yen", "size": size}, observe=False).hits for size in (4, 4.0, "4")]
     assert sizes[0] == sizes[1] == sizes[2] != ()

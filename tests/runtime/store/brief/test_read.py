@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 from mnemic.actors.brief import queries
@@ -10,6 +11,7 @@ from mnemic.actors.brief.messages import Brief
 from mnemic.actors.kernel.message import Query
 from mnemic.actors.kernel.scope_paths import ScopeRef
 from mnemic.runtime.store.brief import read
+from mnemic.runtime.store.schema import connect
 from tests.harness import START_US, ActorHarness
 
 SHELF = ScopeRef(path="shelf", project=None, found="named")
@@ -25,9 +27,8 @@ def test_a_start_without_a_process_reads_what_a_snapshot_reads(tmp_path: Path) -
     with ActorHarness(tmp_path) as mind:
         mind.keep("We always sort by colour.", place=SHELF, kind="decision", said_at=START_US)
         whole = mind.look(lambda now: gather_sources(now, starts, START_US, mind.clock))
-        light = mind.look(
-            lambda now: gather_sources(read.BriefReader(now._db, mind.clock), starts, START_US, mind.clock)
-        )
+        with closing(connect(mind.folder.store, mind.keys, words_only=True)) as connection:
+            light = gather_sources(read.BriefReader(connection, mind.clock), starts, START_US, mind.clock)
     assert whole == light
     assert [one.text for one in whole.in_force] == [b"We always sort by colour."]
 
