@@ -31,8 +31,8 @@ from mnemic.runtime.api.verbs import Progress
 class FactVerbs(CommunityVerbs):
     """The verbs. What each argument means, its message says in `mnemic.actors.knowledge.messages`."""
 
-    conflicts = verb("conflicts", ListConflicts)
-    entities = verb("entities", ListEntities)
+    conflicts = verb(ListConflicts, "conflicts")
+    entities = verb(ListEntities, "entities")
 
     def facts(
         self,

@@ -56,7 +56,7 @@ def question(kind: type[QuestionT], /, **asked: Any) -> QuestionT:
     return kind(**asked | lists)
 
 
-def verb(name: str, kind: Callable[AskedP, Request[AnswerT]]) -> Callable[Concatenate[Any, AskedP], AnswerT]:
+def verb(kind: Callable[AskedP, Request[AnswerT]], name: str) -> Callable[Concatenate[Any, AskedP], AnswerT]:
     """Make a method of that name that asks a message of what it is given; its parameters are the message's fields."""
     message: Any = kind
 
@@ -77,9 +77,9 @@ def verb(name: str, kind: Callable[AskedP, Request[AnswerT]]) -> Callable[Concat
 class QuestionVerbs(PauseVerbs):
     """The verbs."""
 
-    log = verb("log", ListMemories)
-    log_given = verb("log_given", ListDeliveries)
-    roles = verb("roles", ListRoles)
+    log = verb(ListMemories, "log")
+    log_given = verb(ListDeliveries, "log_given")
+    roles = verb(ListRoles, "roles")
 
     @fields_as_parameters(Recall)
     def recall(

@@ -37,9 +37,9 @@ _STEP_S = 60.0  # a step that is begun may end
 class SleepVerbs(FactVerbs):
     """The verbs. What each argument means, its message says in `mnemic.actors.sleep.messages`."""
 
-    nights = verb("nights", ListNights)
-    procedures = verb("procedures", ListProcedures)
-    profile = verb("profile", ShowProfile)
+    nights = verb(ListNights, "nights")
+    procedures = verb(ListProcedures, "procedures")
+    profile = verb(ShowProfile, "profile")
 
     def sleep(
         self,

@@ -44,6 +44,8 @@ SAID = [
     ("work/lamp", "2025-03-14", "the lamp is \x1b[2J red"),
 ]
 """Scope, day and text."""
+STAGE_TOOK = re.compile(r", \d+\.\d s$", re.MULTILINE)
+"""How long a stage of a night took, which is told where it was long: on a slow machine, of any."""
 MEASURED = re.compile(r"\b\d+(?:\.\d+)? (ms|s|kB|MB)\b")
 MEMORY_ID = re.compile(r"[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[\da-f]{4}-[\da-f]{12}")
 
@@ -302,7 +304,7 @@ def settled(text: str, home: Path) -> str:
         .decode()
     )
     text = re.sub(r"[^\n -~\xa0-\uffff]", lambda found: f"\\x{ord(found[0]):02x}", text)
-    return MEMORY_ID.sub("ID", MEASURED.sub(r"… \1", text))
+    return MEMORY_ID.sub("ID", MEASURED.sub(r"… \1", STAGE_TOOK.sub("", text)))
 
 
 @pytest.mark.parametrize("name", SHEETS)
