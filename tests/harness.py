@@ -62,7 +62,7 @@ class BagEncoder:
         self.entered = threading.Semaphore(0)
         """Released whenever a window begins."""
 
-    def windows(self, text: str, limit: int) -> tuple[list[Window], int]:
+    def windows(self, text: str, limit: int, *, is_question: bool = False) -> tuple[list[Window], int]:
         starts = range(0, max(1, len(text)), self._window_chars)[:limit]
         windows = []
         for start in starts:

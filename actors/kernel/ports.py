@@ -57,6 +57,8 @@ class Window(msgspec.Struct, frozen=True):
     """Offset after its last character."""
     token_ids: tuple[int, ...]
     """What the encoder is given, special tokens included."""
+    is_question: bool = False
+    """Whether it is looked for by, and not looked for."""
 
 
 class Encoder(Protocol):
@@ -65,7 +67,8 @@ class Encoder(Protocol):
     implementation: str
     """Which code made a vector, one of `IMPLEMENTATIONS`."""
     model: str
-    """SHA-256 of the weights, hexadecimal."""
+    """SHA-256, hexadecimal, of what its vectors follow from: the default model's weights; of others, also their prompts
+    and what is taken from their vectors."""
     dimensions: int
     """Length of a vector."""
     batch_tokens: int
@@ -74,8 +77,11 @@ class Encoder(Protocol):
     bulk_tokens: int
     """The same where somebody waits: given more than `batch_tokens`, it may take all that the machine has."""
 
-    def windows(self, text: str, limit: int) -> tuple[list[Window], int]:
+    def windows(self, text: str, limit: int, *, is_question: bool = False) -> tuple[list[Window], int]:
         """Cut a text into at most `limit` windows that together cover it from its start.
+
+        Args:
+            is_question: whether it is a question, which some models want said by a prompt.
 
         Returns the windows and the number of characters they cover; an empty text has one window.
         """

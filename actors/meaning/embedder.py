@@ -136,7 +136,7 @@ class EmbedderActor:
     def _embed_query(self, query: EmbedQuery) -> QueryEmbedded:
         encoder = self._loaded_encoder()
         try:
-            vector = _encode_alone(encoder, _windows(encoder, query.text, 1)[0][0])
+            vector = _encode_alone(encoder, _windows(encoder, query.text, 1, is_question=True)[0][0])
         except _NotThisText as error:
             raise NotEmbeddable(cause=str(error)) from None
         return QueryEmbedded(vector=vector.tobytes(), encoder=self._name)
@@ -333,9 +333,11 @@ def _isolated(call: Callable[[], T], plain: Callable[[], object]) -> T:
         raise _NotThisText(type(error).__name__) from error
 
 
-def _windows(encoder: Encoder, text: str, limit: int) -> tuple[list[Window], int]:
+def _windows(encoder: Encoder, text: str, limit: int, *, is_question: bool = False) -> tuple[list[Window], int]:
     """The windows of a text, as `Encoder.windows` gives them. Raises as `_isolated`."""
-    return _isolated(lambda: encoder.windows(text, limit), lambda: encoder.windows(_PROBE_TEXT, 1))
+    return _isolated(
+        lambda: encoder.windows(text, limit, is_question=is_question), lambda: encoder.windows(_PROBE_TEXT, 1)
+    )
 
 
 def _encode(encoder: Encoder, windows: Sequence[Window]) -> list[NDArray[np.float32] | _NotThisText]:

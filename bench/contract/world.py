@@ -68,7 +68,7 @@ class _LetterEncoder:
     dimensions = 32
     batch_tokens = bulk_tokens = 1
 
-    def windows(self, text: str, limit: int) -> tuple[list[Window], int]:
+    def windows(self, text: str, limit: int, *, is_question: bool = False) -> tuple[list[Window], int]:
         """One window of at most 200 characters after the other."""
         starts = range(0, max(1, len(text)), 200)[:limit]
         cut = [Window(n, min(len(text), n + 200), tuple(map(ord, text[n : n + 200]))) for n in starts]

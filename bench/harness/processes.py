@@ -63,6 +63,13 @@ def run_mnemic(home: Path, *arguments: object) -> list[Any]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def name_model(home: Path, model: Path | None) -> None:
+    """Have the settings of a home name a model's folder; where it is absent, they name none."""
+    if model is not None:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (home / "mnemic.toml").write_text(f"[embedder]\nmodel = {json.dumps(str(model.absolute()))}\n", "utf-8")
+
+
 def serve(home: Path, engine: str, before: Sequence[str] = (), options: Sequence[str] = ()) -> subprocess.Popen[bytes]:
     """Start `mnemic serve`, in a session of its own.
 

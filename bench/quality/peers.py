@@ -283,11 +283,11 @@ class _Plain:
         return scores
 
     def _cosines(self, question: str) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = self._vectors @ self._embed([question])[0]
+        found: NDArray[np.float64] = self._vectors @ self._embed([question], is_question=True)[0]
         return found
 
-    def _embed(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        windows = [self._encoder.windows(text, 1)[0][0] for text in texts]
+    def _embed(self, texts: Sequence[str], *, is_question: bool = False) -> NDArray[np.float64]:
+        windows = [self._encoder.windows(text, 1, is_question=is_question)[0][0] for text in texts]
         parts = [self._encoder.encode(windows[at : at + _WINDOWS]) for at in range(0, len(windows), _WINDOWS)]
         return np.concatenate(parts).astype(np.float64)
 

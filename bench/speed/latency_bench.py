@@ -223,7 +223,7 @@ def _given(home: Path, questions: list[str], encoder: Encoder) -> Asked:
     folder, keys = open_mind(home, MIND_NAME)
     with closing(open_reader(folder.store, keys)) as reader, reader.snapshot() as snapshot:
         memories = snapshot.vectors(snapshot.encoders()[0], 0).vectors
-    vectors = np.concatenate([encoder.encode(encoder.windows(one, 1)[0]) for one in questions])
+    vectors = np.concatenate([encoder.encode(encoder.windows(one, 1, is_question=True)[0]) for one in questions])
     return Asked(questions, vectors, [text.decode() for text in stored_texts(home)], memories)
 
 

@@ -30,9 +30,9 @@ class CachedEncoder:
         self.batch_tokens, self.bulk_tokens = encoder.batch_tokens, encoder.bulk_tokens
         self._encoder, self._known = encoder, known
 
-    def windows(self, text: str, limit: int) -> tuple[list[Window], int]:
+    def windows(self, text: str, limit: int, *, is_question: bool = False) -> tuple[list[Window], int]:
         """As the encoder cuts."""
-        return self._encoder.windows(text, limit)
+        return self._encoder.windows(text, limit, is_question=is_question)
 
     def encode(self, windows: Sequence[Window]) -> Floats:
         """As the encoder embeds. Raises as that."""
@@ -50,8 +50,9 @@ class CachedEncoder:
 
 
 def window_key(window: Window) -> bytes:
-    """What tells the tokens of a window from others, 16 bytes."""
-    return hashlib.blake2b(np.asarray(window.token_ids, "<i4").tobytes(), digest_size=_DIGEST_BYTES).digest()
+    """What tells the tokens of a window from others, and a question from what is no question, 16 bytes."""
+    tokens, person = np.asarray(window.token_ids, "<i4").tobytes(), b"question" if window.is_question else b""
+    return hashlib.blake2b(tokens, digest_size=_DIGEST_BYTES, person=person).digest()
 
 
 class VectorCache:
@@ -91,11 +92,11 @@ class VectorCache:
         if encoder is None:
             return False
         known = self._known.setdefault(_name(encoder), {})
-        texts = [*_texts(life, settings), *((one.text, 1) for one in life.questions)]
+        texts = [(*one, False) for one in _texts(life, settings)] + [(one.text, 1, True) for one in life.questions]
         before = len(known)
         waiting: dict[bytes, Window] = {}
-        for done, (text, limit) in enumerate(texts, 1):
-            for window in encoder.windows(text, limit)[0]:
+        for done, (text, limit, is_question) in enumerate(texts, 1):
+            for window in encoder.windows(text, limit, is_question=is_question)[0]:
                 if (key := window_key(window)) not in known:
                     waiting[key] = window
             if sum(len(one.token_ids) for one in waiting.values()) >= encoder.bulk_tokens:

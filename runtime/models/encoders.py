@@ -6,6 +6,7 @@ native code and in torch, and the cutting of texts. Which of the three computes 
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import logging
 import os
@@ -17,14 +18,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Encoding, Tokenizer
+from tokenizers import Encoding
 
 from mnemic.actors.kernel.errors import DeviceExhausted, ImplementationMissing, InvalidValue, ModelUnusable
 from mnemic.actors.kernel.ports import IMPLEMENTATIONS, Encoder, Window
 from mnemic.algorithms.retrieval.scan import NATIVE
 from mnemic.algorithms.text.bert import Bert, BertConfig, NativeBert
 from mnemic.algorithms.text.windows import Tokenization, cut_windows
-from mnemic.runtime.models.models import Tensors, check_instruction_set, model_folder, read_model
+from mnemic.runtime.models.centring import QUESTIONS, STATEMENTS, centred, recipe_name
+from mnemic.runtime.models.models import Model, Tensors, check_instruction_set, model_folder, read_model
 
 _log = logging.getLogger("mnemic.encoders")
 
@@ -61,26 +63,19 @@ class ModelEncoder:
     What it makes of odd texts: the empty text and one of blanks have one window of the special tokens alone; NUL and
     lone surrogates count as U+FFFD, which BERT tokenizers drop; a text of unknown words becomes a row of ``[UNK]``, so
     that all such texts of one length have one vector. Each is a unit vector like any other.
+
+    Vectors of another model than the default one are less what all of its vectors share, see
+    `mnemic.runtime.models.centring`.
     """
 
-    def __init__(
-        self,
-        implementation: str,
-        computing: _Backend,
-        token_embeddings: NDArray[np.float16],
-        tokenizer: Tokenizer,
-        model: str,
-        window: int,
-    ) -> None:
-        """Take what computes, the tokenizer (without padding and truncation), the weights' hash, the window's tokens.
+    def __init__(self, implementation: str, model: Model[tuple[_Backend, NDArray[np.float16]]]) -> None:
+        """Take a model that was read: what computes with it, and its tokens' embeddings, ``(vocabulary, dimensions)``.
 
-        Args:
-            token_embeddings: ``(vocabulary, dimensions)``.
-
-        Raises ValueError where the special tokens leave no room in a window, or the tokenizer fails on a letter.
+        Raises ValueError where special tokens and prompts leave no room in a window, or the tokenizer fails on a text.
         """
+        computing, token_embeddings = model.network
+        window, tokenizer = model.window_tokens, model.tokenizer
         self.implementation = implementation
-        self.model = model
         self.dimensions = token_embeddings.shape[1]
         self._token_embeddings = token_embeddings
         self.batch_tokens = computing.batch_tokens or window
@@ -92,23 +87,32 @@ class ModelEncoder:
         inside = [index for index, special in enumerate(probe.special_tokens_mask) if not special]
         if not inside:
             raise ValueError("its tokenizer makes no token of the letter a")
-        self._opening = tuple(probe.ids[: inside[0]])
-        self._closing = tuple(probe.ids[inside[-1] + 1 :])
-        self._size = window - len(self._opening) - len(self._closing)
+        first, self._closing = tuple(probe.ids[: inside[0]]), tuple(probe.ids[inside[-1] + 1 :])
+        self._openings = [first + tuple(self._encoding(one, special=False).ids) for one in model.prompts]
+        self._size = window - max(map(len, self._openings)) - len(self._closing)
         if self._size < 1:
             raise ValueError(f"windows of {window} tokens have no room beside the special ones")
         self._unknown = tokenizer.token_to_id(_UNKNOWN_TOKEN)
         self._overlap = min(OVERLAP_TOKENS, (self._size - 1) // 4)
+        self._is_centred = not model.is_default
+        self._centres: NDArray[np.float32] | None = None  # until something is embedded
+        self.model = recipe_name(model.sha256, model.prompts) if self._is_centred else model.sha256
 
-    def windows(self, text: str, limit: int) -> tuple[list[Window], int]:
+    def windows(self, text: str, limit: int, *, is_question: bool = False) -> tuple[list[Window], int]:
         """Cut a text into at most `limit` windows; see `Encoder.windows` and `cut_windows`."""
         spans = cut_windows(text, self._tokenize, size=self._size, overlap=self._overlap, limit=limit)
-        windows = [Window(span.start, span.end, self._opening + span.token_ids + self._closing) for span in spans]
+        opening = self._openings[is_question]
+        windows = [Window(one.start, one.end, opening + one.token_ids + self._closing, is_question) for one in spans]
         return windows, windows[-1].end
 
     def encode(self, windows: Sequence[Window]) -> NDArray[np.float32]:
         """Embed windows; see `Encoder.encode`."""
-        return self._encode([window.token_ids for window in windows])
+        vectors = self._encode([window.token_ids for window in windows])
+        if not self._is_centred or not windows:
+            return vectors
+        if self._centres is None:
+            self._centres = np.stack([self._mean(STATEMENTS), self._mean(QUESTIONS, is_question=True)])
+        return centred(vectors, self._centres[[int(window.is_question) for window in windows]])
 
     def word_vectors(self, words: Sequence[str]) -> NDArray[np.float32]:
         """Words by themselves; see `Encoder.word_vectors`."""
@@ -124,6 +128,16 @@ class ModelEncoder:
         vectors[known] = sums / norms[:, None].astype(np.float32)
         return vectors
 
+    def _mean(self, texts: Sequence[str], *, is_question: bool = False) -> NDArray[np.float32]:
+        """The mean vector of texts, ``(dimensions,)``; those that the tokenizer fails on do not count."""
+        windows: list[Window] = []
+        for text in texts:
+            with contextlib.suppress(ValueError):
+                windows += self.windows(text, 1, is_question=is_question)[0]
+        if not windows:
+            return np.zeros(self.dimensions, np.float32)
+        return self._encode([window.token_ids for window in windows]).mean(axis=0, dtype=np.float32)
+
     def _tokenize(self, text: str) -> Tokenization:
         encoding = self._encoding(text, special=False)
         return Tokenization(encoding.ids, [start for start, _ in encoding.offsets], encoding.word_ids)
@@ -136,7 +150,7 @@ class ModelEncoder:
 
 
 def load_encoder(folder: Path | None = None, implementation: str = "", threads: int = 0) -> Encoder:
-    """Load the default model, verified, or the one in a folder of the user's, named by the hash of its weights.
+    """Load the default model, verified, or one in a folder; its `model` is a hash of what its vectors follow from.
 
     Args:
         implementation: one of `IMPLEMENTATIONS`; where empty, torch where it is installed and sees a device, else
@@ -154,9 +168,8 @@ def load_encoder(folder: Path | None = None, implementation: str = "", threads: 
     usual, most = (min(threads, cores),) * 2 if threads else (max(1, cores // 2), cores)
     name, build = _choose_backend(implementation, usual, most)
     model = read_model(folder, lambda config, tensors: (build(config, tensors), _token_embeddings(tensors)))
-    computing, embeddings = model.network
     try:
-        return ModelEncoder(name, computing, embeddings, model.tokenizer, model.sha256, model.window_tokens)
+        return ModelEncoder(name, model)
     except ValueError as error:
         raise ModelUnusable(path=model.folder, why=str(error)) from error
 

@@ -66,6 +66,13 @@ class Model(Generic[T]):
     """Of its weights, hexadecimal."""
     window_tokens: int
     """The most tokens of a window, special ones included."""
+    prompts: tuple[str, str]
+    """What is put before a text, and before a question, when it is embedded; empty where nothing is."""
+
+    @property
+    def is_default(self) -> bool:
+        """Whether these are the default model's weights, wherever they lie."""
+        return self.sha256 == DEFAULT_SHA256
 
 
 def default_model_folder() -> Path:
@@ -91,8 +98,8 @@ def read_model(folder: Path | None, build: Callable[[BertConfig, Tensors], T]) -
     """Read the default model, verified, or the one in a folder of the user's, and build something of it.
 
     A folder holds ``config.json``, ``tokenizer.json``, ``model.safetensors`` (float32, float16 or float64) and, where
-    it has them, the files of sentence-transformers that say how it pools (by the mean, if nothing is said). Nothing is
-    fetched.
+    it has them, the files of sentence-transformers that say how it pools (by the mean, if nothing is said) and by which
+    prompts. Nothing is fetched.
 
     Args:
         build: takes the model's shape and arrays; they lie in the mapped file, so what is kept of them is copied. What
@@ -110,9 +117,10 @@ def read_model(folder: Path | None, build: Callable[[BertConfig, Tensors], T]) -
         digest = pool.submit(_sha256, weights)  # 70 ms for 91 MB, longer than all else beside it
         try:
             config, window_tokens = _read_config(folder)
+            prompts = _read_prompts(folder / "config_sentence_transformers.json")
             tokenizer = _read_tokenizer(folder / "tokenizer.json", config.vocabulary)
             built = build(config, _map_tensors(weights, config))
-            return Model(folder, built, config, tokenizer, digest.result(), window_tokens)
+            return Model(folder, built, config, tokenizer, digest.result(), window_tokens, prompts)
         except ValueError as error:
             raise ModelUnusable(path=folder, why=str(error)) from error
         finally:
@@ -173,6 +181,22 @@ def _read_config(folder: Path) -> tuple[BertConfig, int]:
     except ValueError as error:
         raise ModelUnusable(path=folder, why=str(error)) from error
     return config, min(WINDOW_TOKENS, config.positions, most or WINDOW_TOKENS)
+
+
+class _Prompts(msgspec.Struct):
+    """What is read of ``config_sentence_transformers.json``."""
+
+    prompts: dict[str, str] = {}
+    default_prompt_name: str | None = None
+
+
+def _read_prompts(path: Path) -> tuple[str, str]:
+    """The prompts of texts and of questions, by the names under which sentence-transformers looks for them."""
+    written = _read_json(path, _Prompts) if path.is_file() else _Prompts()
+    prompts = written.prompts
+    usual = prompts.get(written.default_prompt_name or "", "")
+    texts = next((prompts[name] for name in ("document", "passage", "corpus") if name in prompts), usual)
+    return texts, prompts.get("query", usual)
 
 
 def _pooling_name(written: dict[str, _PoolingValue]) -> str:

@@ -241,7 +241,7 @@ def test_a_step_embeds_as_many_windows_as_the_encoder_takes_at_once(tmp_path: Pa
 class Words(Batches):
     """A window has as many tokens as words."""
 
-    def windows(self, text: str, limit: int) -> tuple[list[Window], int]:
+    def windows(self, text: str, limit: int, *, is_question: bool = False) -> tuple[list[Window], int]:
         windows, covered = super().windows(text, limit)
         spoken = [(one, len(text[one.start : one.end].split())) for one in windows]
         return [Window(one.start, one.end, one.token_ids * count) for one, count in spoken], covered
@@ -614,14 +614,14 @@ def puzzle_over_poison(text: str) -> BaseException | None:
     return KeyError("the tea is in the blue tin") if "poison" in text else None
 
 
-def no_windows(encoder: BagEncoder) -> Callable[[str, int], Any]:
+def no_windows(encoder: BagEncoder) -> Callable[..., Any]:
     """As a tokenizer without a token for what it does not know."""
     windows = encoder.windows
 
-    def cut(text: str, limit: int) -> Any:
+    def cut(text: str, limit: int, *, is_question: bool = False) -> Any:
         if "poison" in text:
             raise Exception("the tea is in the blue tin")
-        return windows(text, limit)
+        return windows(text, limit, is_question=is_question)
 
     return cut
 

@@ -25,7 +25,7 @@ class Counting(BagEncoder):
 
     asked = 0
 
-    def windows(self, text: str, limit: int) -> tuple[list[Window], int]:
+    def windows(self, text: str, limit: int, *, is_question: bool = False) -> tuple[list[Window], int]:
         number = next((known for known, said in self._texts.items() if said == text), len(self._texts))
         self._texts[number] = text
         return [Window(0, len(text), (number,))], len(text)
