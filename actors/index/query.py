@@ -13,7 +13,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from mnemic.actors.kernel.contract import Context
-from mnemic.actors.kernel.errors import ModelError, RuntimeFault, UnknownScope, UnknownSession
+from mnemic.actors.kernel.errors import ModelError, ModelOff, RuntimeFault, UnknownScope, UnknownSession
 from mnemic.actors.kernel.scope_paths import EVERYWHERE, asked_scopes, is_everywhere, suggest_scopes, suggest_sessions
 from mnemic.actors.kernel.snapshot import Snapshot
 from mnemic.actors.meaning.messages import EmbedQuery, QueryEmbedded
@@ -60,6 +60,8 @@ def query_vector(
     """
     try:
         answer = context.ask(EmbedQuery(text=text), _TIMEOUT_S if timeout_s is None else timeout_s)
+    except ModelOff:
+        return None
     except (ModelError, RuntimeFault) as error:
         degraded.append(f"{part}: {error} {without}")
         return None

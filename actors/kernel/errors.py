@@ -435,6 +435,13 @@ class ModelError(MnemicError):
     exit_code = 4
 
 
+class ModelOff(ModelError):
+    """No fault: the owner wants words alone."""
+
+    sentence = "Meaning is switched off in the settings."
+    remedy = "`mnemic model use default` switches it on."
+
+
 class ModelMissing(ModelError):
     sentence = "The embedding model is not at {path}: {why}."
     remedy = "Name the folder of a BERT model with safetensors weights in `[embedder] model`, or none for the default."

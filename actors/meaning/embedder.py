@@ -24,6 +24,7 @@ from mnemic.actors.kernel.message import format_id
 from mnemic.actors.kernel.ports import IMPLEMENTATIONS, Encoder, Ports, Window
 from mnemic.actors.meaning.changes import AddEncoder, AddVectors, DropEncoder, EmbeddedWindows, EncoderName
 from mnemic.actors.meaning.messages import (
+    MODEL_OFF,
     DescribeEncoder,
     EmbedPending,
     EmbedProgress,
@@ -64,7 +65,12 @@ class EmbedderActor:
             "somebody waits for what was captured. 2048 tokens are a step at most, so that no question waits for long.",
             0,
         ),
-        Setting("embedder.model", "", "path", "Folder of another BERT-family model; empty means the default one."),
+        Setting(
+            "embedder.model",
+            "",
+            "path",
+            "Folder of another BERT-family model; empty means the default one, off means words alone.",
+        ),
         Setting("embedder.max_windows", 16, "windows", "A longer text is embedded so far; its words find the rest.", 1),
         Setting("embedder.bulk_windows", 2, "windows", "The same for tool output and other bulk.", 1),
     )
@@ -78,6 +84,7 @@ class EmbedderActor:
         self._bulk_windows = settings["embedder.bulk_windows"]
         self._encoder: Encoder | None = None
         self._name = EncoderName("", "")
+        self._is_off = settings["embedder.model"] == MODEL_OFF
         self._was_missing = False  # whether the model was, when it was needed
         self._worker = BackgroundWorker("embedder", self._step, leaves_to_caller=True)
         self._queue: deque[Pending] = deque()
@@ -158,6 +165,8 @@ class EmbedderActor:
 
     def _step(self, context: Context, *, waited_for: bool = False) -> bool:
         """Embed as many tokens as the encoder takes at once; returns whether there may be more."""
+        if self._is_off and not waited_for:
+            return False
         encoder = self._loaded_encoder()
         most = encoder.bulk_tokens if waited_for else encoder.batch_tokens
         if context.cancelled():

@@ -8,6 +8,9 @@ from __future__ import annotations
 from mnemic.actors.kernel.message import Message, Request, Verb
 from mnemic.actors.meaning.changes import EncoderName
 
+MODEL_OFF = "off"
+"""What the setting `embedder.model` is where words alone are to answer."""
+
 
 class EmbedQuery(Request["QueryEmbedded"], frozen=True, kw_only=True):
     """Embed a question."""

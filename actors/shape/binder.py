@@ -16,7 +16,7 @@ import msgspec
 from mnemic.actors.communities.messages import CommunitiesChanged
 from mnemic.actors.kernel.background import BackgroundWorker, MindOpened, WorkOn
 from mnemic.actors.kernel.contract import CONTRACT, Context, Setting
-from mnemic.actors.kernel.errors import ModelError, RuntimeFault
+from mnemic.actors.kernel.errors import ModelError, ModelOff, RuntimeFault
 from mnemic.actors.kernel.ports import Ports
 from mnemic.actors.kernel.snapshot import Snapshot
 from mnemic.actors.meaning.changes import EncoderName
@@ -218,7 +218,7 @@ class BinderActor:
         except (ModelError, RuntimeFault) as error:
             model, embedding = ("", 0) if kept is None else (kept.model, kept.embedding)
             self._encoder = next((name for name in reversed(encoders) if name.model == model), None)
-            if self._waiting:
+            if self._waiting and not isinstance(error, ModelOff):
                 _log.warning("memories are bound without their meaning: %s", error.code, extra={"code": error.code})
             self._waiting = False
         if (self._space.model, self._space.embedding_dimensions) != (model, embedding):

@@ -12,7 +12,7 @@ from mnemic.actors.capture.messages import MendLabels
 from mnemic.actors.communities.changes import BoundaryReason
 from mnemic.actors.communities.messages import UpdateCommunities
 from mnemic.actors.kernel.contract import Context
-from mnemic.actors.kernel.errors import ModelError
+from mnemic.actors.kernel.errors import ModelError, ModelOff
 from mnemic.actors.kernel.snapshot import Snapshot
 from mnemic.actors.knowledge.messages import UpdateFacts
 from mnemic.actors.meaning.messages import EmbedPending
@@ -71,6 +71,8 @@ class Meaning:
         """Embed a batch; what cannot be embedded now is left."""
         try:
             pending = context.ask(EmbedPending(), timeout_s=timeout_s).pending
+        except ModelOff:
+            return Asked(0, 0)
         except ModelError as error:
             return Asked(0, 0, str(error))
         stuck = not is_first and pending >= self._last  # of what is left, nothing can be

@@ -24,15 +24,15 @@ OWN_TOOL = re.compile(
 )
 COMMANDS = """
 backup capture communities completions conflicts correct demo derived digest doctor entities entity experiment export
-facts forget help hooks import init lock log mcp minds nights pause procedures profile recall rekey remember restore
-resume scope serve service setup shape show sleep status timeline uninstall unlock
+facts forget help hooks import init lock log mcp minds model nights pause procedures profile recall rekey remember
+restore resume scope serve service setup shape show sleep status timeline uninstall unlock
 """
 OPTIONS = "--home --mind --json --version --help -h"
 # What prints no memory's words. `hooks export` does, and `capture --preview`.
 _HARMLESS = re.compile(
     r"(?:--(?:home|mind)(?: |=)\S+ |--json )*"
     r"(?:(?P<bare>--version|(?:help|completions)(?: [\w-]+)*|(?:[a-z][\w-]* ){0,2}(?:--help|-h))"
-    r"|(?:doctor|hooks (?:install|status|uninstall)|lock|minds|pause|resume|serve|service|status|unlock)(?: .*)?)"
+    r"|(?:doctor|hooks (?:install|status|uninstall)|lock|minds|model|pause|resume|serve|service|status|unlock)(?: .*)?)"
 )
 OWN_PROGRAM = Program(frozenset({"mnemic", "mnemic-hook"}), frozenset(f"{COMMANDS} {OPTIONS}".split()), _HARMLESS)
 SHELL_ARGUMENTS = ("command", "cmd", "chars")

@@ -9,6 +9,7 @@ from typing import Any
 import click
 import msgspec
 
+from mnemic.actors.meaning.messages import MODEL_OFF
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options, exit_where_failed
 from mnemic.cli.derived.sleep import night_line
 from mnemic.cli.terminal.output import Line, degraded_lines, progress_bars
@@ -61,7 +62,10 @@ def status_lines(view: dict[str, Any]) -> Iterator[Line]:
     yield f"texts {format_size(counts['text_bytes'])}, kept as {kept}; on disk {on_disk}"
     yield from usage_lines(view["use"], {scope["path"]: scope["found"] for scope in counts["scopes"]})
     yield f"kinds: {', '.join(f'{kind} {count}' for kind, count in counts['kinds'].items()) or 'none yet'}"
-    yield f"embedded by {view['encoder'] or 'nobody'}, vectors compared by {counts['scan']}"
+    if view["encoder"] == MODEL_OFF:
+        yield "meaning is switched off in the settings: words alone answer; `mnemic model use default` switches it on"
+    else:
+        yield f"embedded by {view['encoder'] or 'nobody'}, vectors compared by {counts['scan']}"
     yield from view["capture"]["told"]
     if view["last_night"] is not None:
         yield f"last night {night_line(view['last_night'])}"

@@ -19,10 +19,10 @@ import msgspec
 from mnemic.actors.brief.compose import with_notices
 from mnemic.actors.brief.messages import Brief, Briefed, Occasion
 from mnemic.actors.capture.forget_messages import Forget, Forgotten, Recover
-from mnemic.actors.kernel.errors import InvalidValue, MnemicError, ModelError, RuntimeFault, StoreError
+from mnemic.actors.kernel.errors import InvalidValue, MnemicError, ModelError, ModelOff, RuntimeFault, StoreError
 from mnemic.actors.kernel.message import MemoryId, format_id, ids_bytes
 from mnemic.actors.kernel.scope_paths import ScopeRef
-from mnemic.actors.meaning.messages import DescribeEncoder
+from mnemic.actors.meaning.messages import MODEL_OFF, DescribeEncoder
 from mnemic.actors.recall.messages import GetMemories, Memory
 from mnemic.actors.store.messages import Count, Rebuild
 from mnemic.runtime.api.correct import CorrectionVerbs
@@ -223,11 +223,14 @@ class Mind(SleepVerbs, CorrectionVerbs, ErasureVerbs, TransferVerbs, LockVerbs):
         try:
             named = self._ask(DescribeEncoder(), idle=True)
             encoder = f"{named.encoder.implementation} {named.encoder.model[:12]}"
+        except ModelOff:
+            encoder = MODEL_OFF
         except (ModelError, RuntimeFault) as error:
             degraded.append(f"meaning: {error} {error.remedy_text}")
-        if counts.pending:
+        if counts.pending and encoder != MODEL_OFF:
             degraded.append(f"meaning: {counts.pending} memories are found by their words only so far")
-        unbound = counts.unbound - (counts.pending if encoder else 0)  # what waits for its meaning first was said
+        awaited = counts.pending if encoder not in (None, MODEL_OFF) else 0  # what waits for its meaning first was said
+        unbound = counts.unbound - awaited
         if unbound > 0:
             degraded.append(f"shape: {unbound} memories wait to be bound as they are now")
         if counts.unread:

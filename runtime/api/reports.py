@@ -208,7 +208,7 @@ class Status(msgspec.Struct, kw_only=True):
     store_bytes: int
     """The store's files on disk."""
     encoder: str | None
-    """Which code and weights embed, where the model can be used."""
+    """Which code and weights embed, where the model can be used; ``off`` where the settings want none."""
     instructions: str | None
     """The instruction set that native code uses; ``None`` where NumPy computes."""
     paused: dict[str, Any] | None = None

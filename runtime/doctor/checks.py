@@ -66,6 +66,8 @@ class Target:
     """What opens the store: of a mind that is locked, as somebody said; else as the check of the key found."""
     able: bool = False
     """Whether there is a model, as its check found."""
+    wants_model: bool = True
+    """Whether the settings want one."""
     serving: bool = False
     """Whether a process serves the mind, as the check of its actors found."""
     trials: Mapping[str, str] = field(default_factory=dict)

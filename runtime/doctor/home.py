@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from mnemic.actors.kernel.errors import MnemicError
+from mnemic.actors.kernel.errors import MnemicError, ModelOff
 from mnemic.algorithms.retrieval.scan import NATIVE, backend
 from mnemic.runtime.api.reports import format_size, pluralize
 from mnemic.runtime.doctor.checks import Check, Target
@@ -177,7 +177,12 @@ def check_model(target: Target) -> Iterator[Check]:
     except MnemicError:  # which is said by the check of the settings
         yield Check("model", "advice", "which one is meant cannot be read in the settings", "Mend the settings.")
         return
-    encoder = encoder_from_settings(settings)
+    try:
+        encoder = encoder_from_settings(settings)
+    except ModelOff:
+        target.wants_model = False
+        yield Check("model", "ok", "switched off in the settings: words alone answer")
+        return
     target.able = True
     yield Check("model", "ok", f"{encoder.implementation}, weights {encoder.model[:12]}")
 

@@ -256,7 +256,9 @@ def check_embeddings(target: Target) -> Iterator[Check]:
         remedy = "Nothing is lost, and the rest is embedded; `embedder` in the log of the home says what failed."
         yield Check("unembeddable", "advice", told, remedy)
     told = f"{pluralize(left, 'memory waits', 'memories wait')} to be embedded"
-    if not left:
+    if not target.wants_model:
+        yield Check("meaning", "ok", "switched off: words find every memory")
+    elif not left:
         yield Check("meaning", "ok", "every memory is embedded")
     elif not target.able:
         yield Check("meaning", "advice", told, "Words find them; see to the model.")

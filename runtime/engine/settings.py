@@ -20,7 +20,7 @@ from mnemic.runtime.engine import idleness
 from mnemic.runtime.engine.plugins import ASKED_SLOTS, BUILT_IN_ACTORS, SLOTS, load_actors
 from mnemic.runtime.files.foreign import parse_toml
 from mnemic.runtime.logs import LEVELS
-from mnemic.runtime.models.models import check_instruction_set, model_folder
+from mnemic.runtime.models.models import check_instruction_set
 
 _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 _EXAMPLES = {
@@ -111,10 +111,6 @@ class Settings:
     def values(self) -> dict[str, Any]:
         """All of them, by full name."""
         return dict(self._values)
-
-    def model_folder(self) -> Path | None:
-        """The folder of the user's own model; ``None`` means the default one."""
-        return model_folder(self._values)
 
     def hash(self) -> str:
         """A name for these values, 16 hexadecimal digits."""

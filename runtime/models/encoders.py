@@ -136,7 +136,10 @@ class ModelEncoder:
                 windows += self.windows(text, 1, is_question=is_question)[0]
         if not windows:
             return np.zeros(self.dimensions, np.float32)
-        return self._encode([window.token_ids for window in windows]).mean(axis=0, dtype=np.float32)
+        mean: NDArray[np.float32] = self._encode([window.token_ids for window in windows]).mean(
+            axis=0, dtype=np.float32
+        )
+        return mean
 
     def _tokenize(self, text: str) -> Tokenization:
         encoding = self._encoding(text, special=False)

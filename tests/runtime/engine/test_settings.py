@@ -206,12 +206,6 @@ def test_a_file_that_cannot_be_read_is_said_not_to_be(tmp_path: Path) -> None:
     said(caught.value)
 
 
-def test_a_model_is_a_folder_and_none_is_the_default_one() -> None:
-    assert Settings().model_folder() is None
-    assert Settings({"embedder.model": "/a/model"}).model_folder() == Path("/a/model")
-    assert Settings({"embedder.model": "~/model"}).model_folder() == Path.home() / "model"
-
-
 def test_the_table_is_whole() -> None:
     names = [setting.name for setting in settings_table()]
     assert names == sorted(set(names))
