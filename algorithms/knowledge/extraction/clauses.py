@@ -10,12 +10,8 @@ from dataclasses import dataclass, field
 from mnemic.algorithms.knowledge.extraction.clause_parts import Part
 from mnemic.algorithms.knowledge.extraction.clause_values import Value
 from mnemic.algorithms.knowledge.extraction.modality import Modality
-from mnemic.algorithms.knowledge.extraction.sentences import (
-    Sentence,
-)
-from mnemic.algorithms.knowledge.extraction.verb_groups import (
-    VerbGroup,
-)
+from mnemic.algorithms.knowledge.extraction.sentences import Sentence
+from mnemic.algorithms.knowledge.extraction.verb_groups import VerbGroup
 
 
 @dataclass(slots=True)
