@@ -31,14 +31,14 @@ from mnemic.actors.meaning.messages import EmbedQuery, QueryEmbedded
 from mnemic.actors.recall.messages import Hit
 from mnemic.actors.shape.about import TEMPERATURE, TextQuery
 from mnemic.actors.shape.bind import settings_mismatch
-from mnemic.actors.shape.community_role import COMMUNITY, LEAST_NEAR, members_among, none_is_in
-from mnemic.actors.shape.failures import FailureHint, failure_hint
 from mnemic.actors.shape.fillers import ShapeSearch
 from mnemic.actors.shape.messages import Answer, Shape, Shaped, validate_shape
 from mnemic.actors.shape.patterns import PatternQuery, parse_pattern, texts_to_embed, with_local_date
 from mnemic.actors.shape.questions.alike import alike_matches
 from mnemic.actors.shape.questions.analogies import solve
+from mnemic.actors.shape.questions.community_role import COMMUNITY, LEAST_NEAR, members_among, none_is_in
 from mnemic.actors.shape.questions.conversations import find_conversations
+from mnemic.actors.shape.questions.failures import FailureHint, failure_hint
 from mnemic.actors.shape.questions.partial import Cue, differences, meant_by, partial_matches, read_cues, text_cue
 from mnemic.actors.shape.questions.situations import alike_situations, here_answers, newest_step, situation_pairs
 from mnemic.actors.shape.shape_index import ShapeIndex
@@ -150,7 +150,7 @@ class ShapeQueryEngine:
 
     def failure_hint(self, asked: Brief, context: Context) -> tuple[str, FailureHint] | None:
         """What helped in the project when it failed like this before, and the scope looked through; see
-        `mnemic.actors.shape.failures`.
+        `mnemic.actors.shape.questions.failures`.
         """
         with self._source.snapshot() as snapshot:
             scope = snapshot.scope_path_of(asked.place) if asked.place.path else None
