@@ -48,7 +48,7 @@ from mnemic.algorithms.text.same_words import word_form
 from mnemic.algorithms.text.terms import index_terms, stem_of
 
 if TYPE_CHECKING:  # a session's start without a process loads this module, and no NumPy
-    from mnemic.actors.shape.failures import FailureHint
+    from mnemic.actors.shape.questions.failures import FailureHint
 
 MOST_RECALLED = 3
 """So many memories at most are told beside a prompt."""

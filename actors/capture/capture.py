@@ -35,7 +35,8 @@ from mnemic.actors.kernel.changes import Change
 from mnemic.actors.kernel.contract import CONTRACT, Context, Setting
 from mnemic.actors.kernel.errors import InvalidValue
 from mnemic.actors.kernel.events import KINDS, MCP_PREFIX, ROLES, Event
-from mnemic.actors.kernel.message import Message, check_fields, idempotency_key
+from mnemic.actors.kernel.field_checks import check_fields
+from mnemic.actors.kernel.message import Message, idempotency_key
 from mnemic.actors.kernel.ports import EchoTest, Ports
 from mnemic.actors.kernel.snapshot import SnapshotSource
 from mnemic.actors.kernel.times import MINUTES_A_DAY

@@ -6,7 +6,7 @@ from typing import get_args
 
 from mnemic.actors.kernel.errors import InvalidValue
 from mnemic.actors.kernel.events import KINDS
-from mnemic.actors.kernel.message import check_fields
+from mnemic.actors.kernel.field_checks import check_fields
 from mnemic.actors.recall.messages import Recall, SignalName
 
 SIGNALS: tuple[SignalName, ...] = get_args(SignalName)

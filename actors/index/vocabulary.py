@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.index.recall_index import GrowableArray
+from mnemic.actors.index.windows import GrowableArray
 from mnemic.actors.kernel.contract import Context
 from mnemic.actors.kernel.errors import NotEmbeddable
 from mnemic.actors.kernel.snapshot import Snapshot

@@ -14,9 +14,7 @@ from typing import Any, Union
 import msgspec
 
 from mnemic.actors.kernel.errors import InvalidValue
-from mnemic.actors.kernel.message import (
-    safe_operand,
-)
+from mnemic.actors.kernel.message import safe_operand
 from mnemic.actors.scopes.changes import MergeScopes, MoveMemories, MoveProject, RenameScope, SplitScope
 
 _PART = re.compile(r"[^\x00-\x1f/*\ud800-\udfff]+")

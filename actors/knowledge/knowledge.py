@@ -17,7 +17,8 @@ import msgspec
 from mnemic.actors.kernel.background import BackgroundWorker, MindOpened, WorkOn
 from mnemic.actors.kernel.changes import Change
 from mnemic.actors.kernel.contract import CONTRACT, Context, Setting
-from mnemic.actors.kernel.message import Message, check_fields, idempotency_key
+from mnemic.actors.kernel.field_checks import check_fields
+from mnemic.actors.kernel.message import Message, idempotency_key
 from mnemic.actors.kernel.ports import Ports
 from mnemic.actors.kernel.snapshot import Snapshot
 from mnemic.actors.knowledge.changes import AddStatements, GradedPair, GradeStatements

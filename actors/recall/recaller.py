@@ -23,8 +23,9 @@ from mnemic.actors.index.attribute_index import AttributeFilters
 from mnemic.actors.index.folding import MOST_FOLDED, Copies, Folding
 from mnemic.actors.index.hits import ANSWER_TOKENS, BYTES_PER_TOKEN
 from mnemic.actors.index.query import known_or_everywhere, query_vector, question_words
-from mnemic.actors.index.recall_index import Cosines, RecallIndex
+from mnemic.actors.index.recall_index import RecallIndex
 from mnemic.actors.index.validate import validate_recall
+from mnemic.actors.index.windows import Cosines
 from mnemic.actors.kernel.contract import Clock, Context
 from mnemic.actors.kernel.events import to_bytes
 from mnemic.actors.kernel.ports import Ports

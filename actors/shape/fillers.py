@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from mnemic.actors.kernel.snapshot import Snapshot
 from mnemic.actors.shape.about import TextQuery
-from mnemic.actors.shape.community_role import COMMUNITY, community_role, topics_of_records
 from mnemic.actors.shape.file_names import one_name_a_file, without_last_parts
 from mnemic.actors.shape.messages import Answer, RolesListed, RoleView
 from mnemic.actors.shape.patterns import AFTER, SESSION, STEP_ROLES, THEN
 from mnemic.actors.shape.queries import MOST_SHIFT, filler_term
+from mnemic.actors.shape.questions.community_role import COMMUNITY, community_role, topics_of_records
 from mnemic.actors.shape.shape_index import FillerTable, ShapeIndex, merge_case
 from mnemic.hd.codebook import draw_hypervector
 from mnemic.hd.encoders import match_kind

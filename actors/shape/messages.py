@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 
 from mnemic.actors.kernel.errors import InvalidValue
-from mnemic.actors.kernel.message import Id, Message, Time, Verb, check_fields, safe_operand
+from mnemic.actors.kernel.field_checks import check_fields
+from mnemic.actors.kernel.message import Id, Message, Time, Verb, safe_operand
 from mnemic.actors.kernel.scope_paths import Scopes
 from mnemic.actors.recall.messages import Hit
 

@@ -3,7 +3,7 @@
 ``who=assistant tool=pytest outcome=failed file=?``: roles that are known, and roles that are asked for. Which roles are
 asked tells which records are looked through: episodes, facts or steps. ``after`` and ``then`` are roles of steps that
 only a question has: the steps before one, oldest first, and the step itself. So is ``community``, of any record: the
-topic its memory is in (`mnemic.actors.shape.community_role`). `mnemic.actors.shape.shape_recall` answers.
+topic its memory is in (`mnemic.actors.shape.questions.community_role`). `mnemic.actors.shape.shape_recall` answers.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import msgspec
 from mnemic.actors.kernel.errors import InvalidValue, UnknownRole
 from mnemic.actors.kernel.events import KINDS, Outcome
 from mnemic.actors.kernel.times import Zone, local_day, parse_days, read_time
-from mnemic.actors.shape.community_role import COMMUNITY, parse_community
 from mnemic.actors.shape.features import STEPS_BACK
 from mnemic.actors.shape.messages import UNKNOWN
+from mnemic.actors.shape.questions.community_role import COMMUNITY, parse_community
 from mnemic.hd.codebook import MAX_NAME_CHARS
 from mnemic.hd.encoders import canonical, match_kind
 from mnemic.hd.records import Pair

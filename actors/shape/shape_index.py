@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.actors.index.recall_index import GrowableArray
+from mnemic.actors.index.windows import GrowableArray
 from mnemic.actors.kernel.snapshot import Snapshot
 from mnemic.actors.log.queries import Columns
 from mnemic.actors.shape.queries import MOST_SHIFT, CodeBlock, NamedFiller, RecordBlock, SpaceRow

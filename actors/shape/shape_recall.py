@@ -7,7 +7,6 @@ a role, is looked up; where some of a pattern may be wrong, records are ranked b
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -21,9 +20,7 @@ from mnemic.actors.index.query import asked_scope_numbers, query_vector
 from mnemic.actors.index.recall_index import RecallIndex
 from mnemic.actors.kernel.contract import Context
 from mnemic.actors.kernel.events import escape_surrogates
-from mnemic.actors.kernel.message import format_id
 from mnemic.actors.kernel.snapshot import Snapshot, SnapshotSource
-from mnemic.actors.kernel.times import to_iso
 from mnemic.actors.log.changes import DeliveredSpan
 from mnemic.actors.log.list_memories import record_question
 from mnemic.actors.meaning.changes import EncoderName
@@ -31,42 +28,25 @@ from mnemic.actors.meaning.messages import EmbedQuery, QueryEmbedded
 from mnemic.actors.recall.messages import Hit
 from mnemic.actors.shape.about import TEMPERATURE, TextQuery
 from mnemic.actors.shape.bind import settings_mismatch
-from mnemic.actors.shape.community_role import COMMUNITY, LEAST_NEAR, members_among, none_is_in
-from mnemic.actors.shape.failures import FailureHint, failure_hint
 from mnemic.actors.shape.fillers import ShapeSearch
 from mnemic.actors.shape.messages import Answer, Shape, Shaped, validate_shape
 from mnemic.actors.shape.patterns import PatternQuery, parse_pattern, texts_to_embed, with_local_date
 from mnemic.actors.shape.questions.alike import alike_matches
 from mnemic.actors.shape.questions.analogies import solve
+from mnemic.actors.shape.questions.community_role import COMMUNITY, LEAST_NEAR, members_among, none_is_in
 from mnemic.actors.shape.questions.conversations import find_conversations
-from mnemic.actors.shape.questions.partial import Cue, differences, meant_by, partial_matches, read_cues, text_cue
+from mnemic.actors.shape.questions.failures import FailureHint, failure_hint
+from mnemic.actors.shape.questions.partial import Cue, differences, partial_matches, read_cues, text_cue
 from mnemic.actors.shape.questions.situations import alike_situations, here_answers, newest_step, situation_pairs
+from mnemic.actors.shape.questions.typed import as_typed
+from mnemic.actors.shape.questions.warnings import warn_nothing_near, warn_partly_bound, warn_unknown_fillers
 from mnemic.actors.shape.shape_index import ShapeIndex
 from mnemic.hd import evidence as grading
 from mnemic.hd import query
 from mnemic.hd.codebook import MAX_NAME_CHARS
 from mnemic.hd.query import Matches
 from mnemic.hd.records import Pair
-from mnemic.hd.roles import BUILT_IN_ROLES, ROLES, Tier
-
-
-def _as_typed(asked: Shape) -> str:
-    """A question as it is typed at the command."""
-    words = [f"{role}={filler}" for role, filler in asked.pattern.items()]
-    words += ["--analogy", *asked.analogy] if asked.analogy else []
-    words += [word for one in asked.like for word in ("--like", str(format_id(one)))]
-    words += [flag for flag, given in (("--here", asked.here), ("--strict", asked.strict)) if given]
-    filters = {"session": asked.session, "since": to_iso(asked.since), "until": to_iso(asked.until)}
-    words += [word for name, value in filters.items() if value is not None for word in (f"--{name}", value)]
-    return " ".join(map(_shell_quoted, words))
-
-
-def _shell_quoted(word: str) -> str:
-    """A word in quotes where a shell needs them; what is in them stays in one piece, so that erasing finds it there."""
-    if shlex.quote(word) == word:
-        return word
-    mark = '"' if "'" in word else "'"
-    return f"{mark}{word}{mark}"
+from mnemic.hd.roles import ROLES, Tier
 
 
 def _answer_span(answer: Answer) -> DeliveredSpan:
@@ -133,7 +113,7 @@ class ShapeQueryEngine:
             degraded += record_question(
                 "shape",
                 asked,
-                _as_typed(asked),
+                as_typed(asked),
                 found.hits,
                 context,
                 unkept=unkept,
@@ -150,7 +130,7 @@ class ShapeQueryEngine:
 
     def failure_hint(self, asked: Brief, context: Context) -> tuple[str, FailureHint] | None:
         """What helped in the project when it failed like this before, and the scope looked through; see
-        `mnemic.actors.shape.failures`.
+        `mnemic.actors.shape.questions.failures`.
         """
         with self._source.snapshot() as snapshot:
             scope = snapshot.scope_path_of(asked.place) if asked.place.path else None
@@ -252,8 +232,8 @@ class ShapeQueryEngine:
             if (query := self._text_query(role, text, vectors[role], looking)) is not None
         ]
         names = [one.asked_role for one in (*question.exact, *question.near)] + [one.role for one in texts]
-        _warn_unknown_fillers(question, looking)
-        self._warn_partly_bound(question, looking)
+        warn_unknown_fillers(question, looking)
+        warn_partly_bound(question, looking, self._recall_index.columns.row)
         searched = len(looking.visible(question.tier))
         if not names and question.similar_texts:  # nothing that was said of the memories can take part
             return _ShapeResult([], [], searched)
@@ -261,7 +241,7 @@ class ShapeQueryEngine:
             matches = looking.find(question.tier, [one.pair for one in question.exact], near, texts)
             sample = looking.sample_matches(matches, _temperature(near, texts))
             looking.degraded += [one for text in texts for one in text.warnings()]
-            _warn_nothing_near(question, matches, looking)
+            warn_nothing_near(question, matches, looking)
         elif question.community is None:
             (matches, sample), names = looking.typical(question.tier), ["typical"]
         else:
@@ -297,8 +277,8 @@ class ShapeQueryEngine:
 
     def _alike(self, like: Sequence[bytes], question: PatternQuery, looking: ShapeSearch, k: int) -> _ShapeResult:
         """Memories in which the same kind of thing happened as in some: by all roles at once, and by what they say."""
-        _warn_unknown_fillers(question, looking)
-        self._warn_partly_bound(question, looking)
+        warn_unknown_fillers(question, looking)
+        warn_partly_bound(question, looking, self._recall_index.columns.row)
         matches, names = alike_matches(looking, self._recall_index, like, question)
         hits = self._hits("episode", matches, names, looking, k)
         sample = looking.sample_memories(question.tier, matches)
@@ -308,8 +288,8 @@ class ShapeQueryEngine:
     def _conversations(self, question: PatternQuery, looking: ShapeSearch, k: int, strict: bool) -> _ShapeResult:
         """The conversations that had all of a pattern, and of each the memory that has most of it."""
         pairs = [*question.exact, *question.near]
-        _warn_unknown_fillers(question, looking)
-        self._warn_partly_bound(question, looking)
+        warn_unknown_fillers(question, looking)
+        warn_partly_bound(question, looking, self._recall_index.columns.row)
         found = find_conversations(looking, self._recall_index.columns, pairs, k, strict=strict)
         hits = self._hits("episode", found.matches, found.roles, looking, k)
         if found.answers and not found.whole:
@@ -337,23 +317,6 @@ class ShapeQueryEngine:
         matches = Matches(found.place, found.fit, found.fit[:, None])
         hits = self._hits("step", matches, ["here"], looking, k)
         return _ShapeResult(hits, here_answers(looking, columns, now, found, k), searched)
-
-    def _warn_partly_bound(self, question: PatternQuery, looking: ShapeSearch) -> None:
-        """Tell of memories that may lack what is asked for or by, since what finds it failed on them."""
-        named = [one.pair.role for one in (*question.exact, *question.near)]
-        asked = dict.fromkeys((*named, *question.unknown, *(role for role, _ in question.similar_texts)))
-        found = ["facts"] if question.tier == "fact" else []
-        found += [role for role in asked if role in ROLES and role not in BUILT_IN_ROLES]
-        if not found:
-            return
-        unread = np.isin(self._recall_index.columns.row, looking.snapshot.failed_binding_rows())
-        count = int(np.count_nonzero(unread & looking.visible_memories))
-        if count:
-            looking.warn(
-                f"{', '.join(found)}: what reads memories failed on {count} of those looked through, so some may be"
-                " missing (mnemic.log or serve.log in the home says why); once it is mended, `mnemic doctor --repair`"
-                " binds them again"
-            )
 
     def _analogy(self, names: tuple[str, ...], looking: ShapeSearch, k: int) -> _ShapeResult:
         solved = solve(names, looking, k)
@@ -424,21 +387,3 @@ def _temperature(near: Sequence[Pair], texts: Sequence[TextQuery]) -> float:
     if texts:
         return query.TEMPERATURE if near or len(texts) > 1 else TEMPERATURE
     return grading.TEMPERATURE
-
-
-def _warn_unknown_fillers(question: PatternQuery, looking: ShapeSearch) -> None:
-    """Tell of names that no memory has, and which are like them: a name that is misspelt matches nothing."""
-    for asked, pair in question.exact:
-        if not looking.knows(pair):
-            role, filler = pair.role, pair.filler
-            near = meant_by(looking, pair, 3)
-            meant = f": did you mean {', '.join(near)}?" if near else ""
-            looking.warn(f"{asked}: no memory has {filler!r} as its {role}{meant}")
-
-
-def _warn_nothing_near(question: PatternQuery, matches: Matches, looking: ShapeSearch) -> None:
-    """Tell of days, hours and numbers that nothing is near to: what matches them the more by chance is no hit."""
-    near = matches.shares[:, len(question.exact) :]
-    for column, one in enumerate(question.near):
-        if len(near) and not near[:, column].any():
-            looking.warn(f"{one.asked_role}: nothing that has the rest is near {str(one.pair.filler)!r}")

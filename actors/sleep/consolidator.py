@@ -28,7 +28,7 @@ from mnemic.actors.sleep.changes import (
     NightEnd,
     StageReport,
 )
-from mnemic.actors.sleep.exam import LEAST_QUESTIONS, Exam, past_exam_questions
+from mnemic.actors.sleep.exam import Exam, due_exams
 from mnemic.actors.sleep.messages import NightReport, Preempt, Sleep
 from mnemic.actors.sleep.registry import BUILT_IN_STAGES, MissingStage, find_stage, settings_of_stages
 from mnemic.actors.sleep.stages import (
@@ -39,6 +39,7 @@ from mnemic.actors.sleep.stages import (
     check_effect,
     effect_of,
     settings_of,
+    sources_stamp,
 )
 from mnemic.actors.store.messages import Apply
 
@@ -350,21 +351,9 @@ class _Night:
         with self._source.snapshot() as snapshot:
             if snapshot.are_nights_held() and not self._message.again:
                 return []
-            verdicts, due = snapshot.verdicts(), []
-            for stage in self._stages:
-                effect, night = effect_of(stage), snapshot.newest_change(stage.name)
-                last = verdicts.get(stage.name)
-                if effect is None or not night or self._done[stage.name].state != "done":
-                    continue
-                if last is None or last.night != night or last.questions < LEAST_QUESTIONS:
-                    due.append((stage.name, effect, night))
-            questions = past_exam_questions(snapshot) if due else []
-            few = len(questions) < LEAST_QUESTIONS
-            exams = [
-                Exam(name, effect, night, questions)
-                for name, effect, night in reversed(due)
-                if not few or name not in verdicts or verdicts[name].night != night or not verdicts[name].passed
-            ]
+            verdicts = snapshot.verdicts()
+            had = [(one.name, effect_of(one)) for one in self._stages if self._done[one.name].state == "done"]
+            exams = due_exams(had, verdicts, snapshot)
         if not self._message.stages:
             for name in sorted(verdicts.keys() - self._done.keys()):
                 one = verdicts[name]
@@ -390,7 +379,7 @@ class _Night:
 
     def _list(self, stage: DerivingStage, snapshot: Any) -> None:
         """Find what is to be derived."""
-        wanted = {key: _stamp(stage, self._settings, state) for key, state in stage.sources(snapshot).items()}
+        wanted = {key: sources_stamp(stage, self._settings, state) for key, state in stage.sources(snapshot).items()}
         have = snapshot.derived_stamps(stage.name)
         self._todo = [(key, stamp) for key, stamp in sorted(wanted.items(), reverse=True) if have.get(key) != stamp]
         self._ended = sorted(have.keys() - wanted.keys())
@@ -402,17 +391,3 @@ class _Night:
             seq = snapshot.seq
         key = b"night/" + digest + seq.to_bytes(8, "little")
         return context.ask(Apply(changes=changes, key=key, author="consolidator", run=self.run)).changed[-1]
-
-
-def _stamp(stage: DerivingStage, settings: Mapping[str, Any], state: bytes) -> bytes:
-    """What tells the state of a key's sources from another, and by which version and settings of the stage it is
-    read.
-    """
-    effect = effect_of(stage)  # what is to be examined is made anew
-    own = [
-        (one.name, settings[one.name])
-        for one in settings_of(stage)
-        if settings.get(one.name, one.default) != one.default
-    ]
-    said = f"{stage.version} {effect or ''}{own or ''}".encode()
-    return hashlib.sha256(said + state).digest()[:16]

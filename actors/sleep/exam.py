@@ -10,7 +10,7 @@ and it is examined once there are enough.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from mnemic.actors.kernel.contract import Context
@@ -20,7 +20,7 @@ from mnemic.actors.kernel.times import day_of
 from mnemic.actors.recall.messages import Hit, Memory, Recall
 from mnemic.actors.sleep.changes import KeepVerdict
 from mnemic.actors.sleep.effects import RecallEffect, Trial
-from mnemic.actors.sleep.queries import PastQuestion
+from mnemic.actors.sleep.queries import PastQuestion, Verdict
 from mnemic.actors.sleep.uses import Uses, uses_of
 from mnemic.algorithms.sleep.exam import probability_by_chance
 from mnemic.algorithms.text.near_duplicates import fingerprint
@@ -121,6 +121,31 @@ class Exam:
             passed=passed,
             why=note,
         )
+
+
+def due_exams(
+    had: Iterable[tuple[str, RecallEffect | None]], verdicts: Mapping[str, Verdict], snapshot: Snapshot
+) -> list[Exam]:
+    """The exams of stages whose items changed since their last one, or that had none for want of questions.
+
+    Args:
+        had: stages of this night and what their items do to recalls, in order; the exam of the first is the last.
+        verdicts: what the last exams said.
+    """
+    due = []
+    for name, effect in had:
+        night, last = snapshot.newest_change(name), verdicts.get(name)
+        if effect is None or not night:
+            continue
+        if last is None or last.night != night or last.questions < LEAST_QUESTIONS:
+            due.append((name, effect, night))
+    questions = past_exam_questions(snapshot) if due else []
+    few = len(questions) < LEAST_QUESTIONS
+    return [
+        Exam(name, effect, night, questions)
+        for name, effect, night in reversed(due)
+        if not few or name not in verdicts or verdicts[name].night != night or not verdicts[name].passed
+    ]
 
 
 def _reciprocal_rank(asked: ExamQuestion, trial: Trial, context: Context) -> float:

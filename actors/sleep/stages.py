@@ -132,6 +132,20 @@ def effect_of(stage: Stage) -> RecallEffect | None:
     return getattr(stage, "effect", None)
 
 
+def sources_stamp(stage: DerivingStage, settings: Mapping[str, Any], state: bytes) -> bytes:
+    """What tells the state of a key's sources from another, and by which version and settings of the stage it is
+    read.
+    """
+    effect = effect_of(stage)  # what is to be examined is made anew
+    own = [
+        (one.name, settings[one.name])
+        for one in settings_of(stage)
+        if settings.get(one.name, one.default) != one.default
+    ]
+    said = f"{stage.version} {effect or ''}{own or ''}".encode()
+    return hashlib.sha256(said + state).digest()[:16]
+
+
 def check_effect(stage: Stage, derived: Derivation) -> None:
     """Refuse an item that recalls could not go by.
 

@@ -23,7 +23,8 @@ from mnemic.actors.capture.messages import CaptureText, TextCaptured
 from mnemic.actors.kernel.errors import ActorRefused, MnemicError
 from mnemic.actors.kernel.scope_paths import ScopeRef
 from mnemic.actors.recall.messages import GetMemories, Memories
-from mnemic.bench.contract.trial import TRIALS, TrialJob, check_answer, valid_messages
+from mnemic.bench.contract.trial import TRIALS, TrialJob, check_answer
+from mnemic.bench.contract.trial_messages import valid_messages
 from mnemic.bench.contract.world import ContractViolation, open_lines
 from mnemic.bench.harness.measure import Row
 from mnemic.runtime.clock import SystemClock

@@ -33,15 +33,8 @@ from mnemic.actors.kernel.errors import (
     StoreError,
     UnknownArgument,
 )
-from mnemic.actors.kernel.message import (
-    Message,
-    Verb,
-    answer_type,
-    from_json,
-    invalid_value_from,
-    safe_operand,
-    to_json,
-)
+from mnemic.actors.kernel.field_checks import invalid_value_from
+from mnemic.actors.kernel.message import Message, Verb, answer_type, from_json, safe_operand, to_json
 from mnemic.actors.kernel.times import UTC_ZONE, Zone
 from mnemic.actors.kernel.typed import convert
 from mnemic.actors.knowledge import messages as knowledge_messages

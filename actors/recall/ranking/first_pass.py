@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.actors.index.query import QuestionWord
-from mnemic.actors.index.recall_index import Cosines, RecallIndex
+from mnemic.actors.index.recall_index import RecallIndex
+from mnemic.actors.index.windows import Cosines
 from mnemic.actors.index.word_index import WORDS_DAMAGED
 from mnemic.actors.meaning.messages import QueryEmbedded
 from mnemic.actors.recall.messages import Recall

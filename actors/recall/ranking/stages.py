@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mnemic.actors.index.folding import Copies
 from mnemic.actors.index.query import QuestionWord
-from mnemic.actors.index.recall_index import Cosines
+from mnemic.actors.index.windows import Cosines
 from mnemic.actors.log.queries import Columns
 from mnemic.actors.recall.messages import Hit, Recall
 from mnemic.actors.recall.ranking.asked_when import AskedWhen

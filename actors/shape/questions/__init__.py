@@ -1,1 +1,1 @@
-"""Ways of asking by structure: partial patterns, what is alike, situations, analogies."""
+"""Ways of asking by structure: partial patterns, what is alike, situations, analogies, failures, topics."""

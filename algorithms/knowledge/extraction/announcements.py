@@ -10,8 +10,8 @@ import re
 
 from mnemic.algorithms.knowledge.entities.keys import subject_key
 from mnemic.algorithms.knowledge.extraction.clause_parts import Part
-from mnemic.algorithms.knowledge.extraction.clause_reader import Clause, Draft, Reading
 from mnemic.algorithms.knowledge.extraction.clause_values import Value
+from mnemic.algorithms.knowledge.extraction.clauses import Clause, Draft, Reading
 from mnemic.algorithms.knowledge.extraction.sentences import BASE, DETERMINER, MARK, PREPOSITION, Sentence
 from mnemic.algorithms.knowledge.extraction.verb_groups import VerbGroup
 from mnemic.algorithms.knowledge.slots import is_slot, noun_of_name, sort_of

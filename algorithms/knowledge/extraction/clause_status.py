@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from mnemic.algorithms.knowledge.extraction.clause_reader import Clause, Draft, Reading
+from mnemic.algorithms.knowledge.extraction.clauses import Clause, Draft, Reading
 from mnemic.algorithms.knowledge.extraction.holding_days import DayPhrase
 from mnemic.algorithms.knowledge.extraction.modality import Modality
 from mnemic.algorithms.knowledge.extraction.questions_and_reports import THOUGHT

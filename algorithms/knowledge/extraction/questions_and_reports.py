@@ -10,7 +10,8 @@ asserted, and what he thought and corrects is denied.
 from __future__ import annotations
 
 from mnemic.algorithms.knowledge.extraction.clause_parts import Part, find_verb, is_adverb
-from mnemic.algorithms.knowledge.extraction.clause_reader import PRAISE, Clause, Reading, read_clause
+from mnemic.algorithms.knowledge.extraction.clause_reader import PRAISE, read_clause
+from mnemic.algorithms.knowledge.extraction.clauses import Clause, Reading
 from mnemic.algorithms.knowledge.extraction.modality import Modality
 from mnemic.algorithms.knowledge.extraction.sentences import (
     ADVERB,

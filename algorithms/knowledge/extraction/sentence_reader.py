@@ -10,13 +10,8 @@ from __future__ import annotations
 
 from mnemic.algorithms.knowledge.extraction.announcements import made_to, read_announcement, read_label
 from mnemic.algorithms.knowledge.extraction.clause_parts import IF_WORDS, Part, find_verb, is_adverb, parts
-from mnemic.algorithms.knowledge.extraction.clause_reader import (
-    WISHED_WORDS,
-    Clause,
-    Reading,
-    read_clause,
-    read_verbless,
-)
+from mnemic.algorithms.knowledge.extraction.clause_reader import WISHED_WORDS, read_clause, read_verbless
+from mnemic.algorithms.knowledge.extraction.clauses import Clause, Reading
 from mnemic.algorithms.knowledge.extraction.noun_phrases import is_time, skip_openers, subject
 from mnemic.algorithms.knowledge.extraction.questions_and_reports import (
     REPORTING,

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from datetime import date
 from typing import NamedTuple
 
-from mnemic.algorithms.knowledge.extraction.clause_reader import Clause, Draft, Reading
 from mnemic.algorithms.knowledge.extraction.clause_status import Status, clause_days, clause_status
 from mnemic.algorithms.knowledge.extraction.clause_values import CHANGES
+from mnemic.algorithms.knowledge.extraction.clauses import Clause, Draft, Reading
 from mnemic.algorithms.knowledge.extraction.holding_days import TRIGGERS, DayPhrase, day_phrases
 from mnemic.algorithms.knowledge.extraction.modality import Modality
 from mnemic.algorithms.knowledge.extraction.sentence_reader import read_sentence

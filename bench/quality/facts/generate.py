@@ -2,7 +2,7 @@
 
 `make_life` follows from its seed alone; of chatter more or less leaves everything else as it is. Each life leaves out
 every fourth attribute (by seed % 4), so that four seeds in a row cover all. Above stands
-`mnemic.bench.quality.facts_bench`; below it stand the phrases and how a sentence is made of them.
+`mnemic.bench.quality.facts_bench`; below it stand the slots, the phrases and how a sentence is made of them.
 
 What the lists of a question mean:
 
@@ -19,46 +19,27 @@ asked one. A "distractor" is the only statement of a slot of its own, of a subje
 
 from __future__ import annotations
 
-import itertools
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from mnemic.bench.quality.facts.phrases import ATTRIBUTES, CHATTER, PERSONS, WEEKDAYS, Attribute
+from mnemic.bench.quality.facts.phrases import CHATTER, WEEKDAYS
 from mnemic.bench.quality.facts.render import day_words, fill, is_impersonal, style, thirds, until_words
+from mnemic.bench.quality.facts.slots import (
+    DAYS,
+    MEN,
+    Event,
+    Slot,
+    deal_slots,
+    draw_subjects,
+    held_segments,
+    near_name,
+    plan_slot,
+)
 
-DAYS = 150
-"""How long a life is."""
 ASSERTING = ("first", "change", "both", "in passing", "restated")
 TRAPS = ("past", "not asserted", "temporary")
 
-_PEOPLE_PAIRS = (
-    ("Mara", "Maro"),
-    ("Jonas", "Jona"),
-    ("Elin", "Elina"),
-    ("Tobi", "Tobin"),
-    ("Petra", "Pietra"),
-    ("Karim", "Karin"),
-    ("Sanne", "Sunniva"),
-    ("Oskar", "Oksana"),
-)
-_PEOPLE = ("Bela", "Henrik", "Yusuf", "Ines", "Dario", "Wanda", "Lorenz", "Nuria")
-_MEN = frozenset(("Maro", "Jonas", "Tobi", "Tobin", "Karim", "Oskar", "Bela", "Henrik", "Yusuf", "Dario", "Lorenz"))
-_SERVICE_PAIRS = (
-    ("billing", "billing-eu"),
-    ("search-api", "search-app"),
-    ("ledger", "ledger-sync"),
-    ("mailer", "mailer-bulk"),
-    ("gatekeeper", "gatehouse"),
-)
-_SERVICES = ("atlas", "quokka", "invoice-bot", "pigeon", "harvester", "lantern")
-_PLACE_PAIRS = (
-    ("the lake house", "the lake hut"),
-    ("the Linden flat", "the Lindau flat"),
-    ("the north cabin", "the north barn"),
-    ("the mill house", "the hill house"),
-)
-_PLACES = ("the garden house", "the town flat", "the coach house", "the farm", "the loft")
 _ASSISTANT = ("to recap: ", "for the record, ", "as I have it, ", "from my notes: ")
 
 
@@ -102,145 +83,6 @@ class Life:
     questions: tuple[Question, ...]
 
 
-@dataclass
-class _Event:
-    """Something to be said about a slot on a day."""
-
-    slot: _Slot
-    day: int
-    kind: str
-    value: str
-    old: str = ""
-    days: int = 0
-    id: str = ""
-
-
-@dataclass
-class _Slot:
-    """One attribute of one subject: held values with their first days, end day, and its events."""
-
-    attribute: Attribute
-    subject: str
-    held: list[tuple[int, str]] = field(default_factory=list)
-    end: int = DAYS
-    ended: bool = False
-    events: list[_Event] = field(default_factory=list)
-    windows: list[tuple[int, int]] = field(default_factory=list)
-
-
-def _subjects(rng: random.Random) -> dict[str, list[str]]:
-    """Eight people, four services and four places; near-equal pairs come first."""
-    pairs = rng.sample(_PEOPLE_PAIRS, 2)
-    return {
-        "person": [name for pair in pairs for name in pair] + rng.sample(_PEOPLE, 4),
-        "service": list(rng.choice(_SERVICE_PAIRS)) + rng.sample(_SERVICES, 2),
-        "place": list(rng.choice(_PLACE_PAIRS)) + rng.sample(_PLACES, 2),
-    }
-
-
-def _near(names: list[str], index: int, about: str) -> str:
-    """The near-equal name of a subject, or an empty text."""
-    paired = 4 if about == "person" else 2
-    return names[index ^ 1] if index < paired else ""
-
-
-def _deal(seed: int, rng: random.Random, subjects: dict[str, list[str]]) -> tuple[list[_Slot], list[_Slot]]:
-    """Give each subject its attributes; the second list are the slots of distractors."""
-    slots: list[_Slot] = []
-    lures: list[_Slot] = []
-    for about, many in (("service", 6), ("person", 6), ("place", 6)):
-        pool = [a for i, a in enumerate(a for a in ATTRIBUTES if a.about == about) if i % 4 != seed % 4]
-        rng.shuffle(pool)
-        dealt: dict[str, list[Attribute]] = {}
-        names = subjects[about]
-        for index, name in enumerate(names):
-            start = (index // 2) * max(1, len(pool) * 2 // len(names)) + (2 * (index % 2))
-            dealt[name] = [pool[(start + step) % len(pool)] for step in range(min(many, len(pool)))]
-            slots.extend(_Slot(attribute, name) for attribute in dealt[name])
-        for index, name in enumerate(names):
-            other = _near(names, index, about)
-            for attribute in dealt.get(other, []):
-                if attribute not in dealt[name] and rng.random() < 0.8:
-                    lures.append(_Slot(attribute, name))
-    return slots, lures
-
-
-def _gaps(rng: random.Random, start: int, count: int) -> list[int]:
-    """Change days after `start`, at least 14 days apart and well before the end."""
-    while True:
-        days = sorted(rng.sample(range(start + 14, DAYS - 7), count))
-        if all(b - a >= 14 for a, b in itertools.pairwise(days)):
-            return days
-
-
-def _free(slot: _Slot, day: int) -> bool:
-    """True when the slot says nothing on the day and no temporary state of it is near."""
-    if any(abs(event.day - day) < 2 for event in slot.events):
-        return False
-    return not any(low - 1 <= day <= high for low, high in slot.windows)
-
-
-def _place(slot: _Slot, rng: random.Random, low: int, high: int) -> int | None:
-    """A free day in [low, high), or None."""
-    days = [day for day in range(low, high) if _free(slot, day)]
-    return rng.choice(days) if days else None
-
-
-def _segments(slot: _Slot) -> list[tuple[int, int, str]]:
-    """Held values as (first day, day after the last, value)."""
-    ends = [day for day, _ in slot.held[1:]] + [slot.end]
-    return [(day, end, value) for (day, value), end in zip(slot.held, ends, strict=False)]
-
-
-def _plan(slot: _Slot, rng: random.Random, names: list[str]) -> None:
-    """Fill one slot with its changes and with everything said around them."""
-    attribute = slot.attribute
-    values = [value for value in attribute.values if value != slot.subject]
-    if attribute.values == PERSONS:
-        values = [v for v in values if v in names] * 2 + [v for v in values if v not in names]
-    rng.shuffle(values)
-    values = list(dict.fromkeys(values))
-    start = min(int(rng.triangular(0, 42, 4)), 41)
-    changes = rng.choices((0, 1, 2, 3), weights=(22, 42, 26, 10))[0]
-    days = [start, *_gaps(rng, start, changes)]
-    slot.held = list(zip(days, values, strict=False))
-    spare = values[len(days) :]
-    slot.events.append(_Event(slot, start, "first", values[0]))
-    for (_, old), (day, value) in zip(slot.held, slot.held[1:], strict=False):
-        kind = rng.choices(("change", "both", "in passing"), weights=(45, 25, 30))[0]
-        slot.events.append(_Event(slot, day, kind, value, old if kind == "both" else ""))
-    if attribute.ended and days[-1] + 16 < DAYS - 4 and rng.random() < 0.12:
-        slot.ended, slot.end = True, rng.randrange(days[-1] + 16, DAYS - 4)
-        slot.events.append(_Event(slot, slot.end, "ended", "", slot.held[-1][1]))
-    if rng.random() < 0.32:
-        _plan_temporary(slot, rng, spare.pop())
-    for low, high, value in _segments(slot):
-        for chance in (0.32, 0.05):
-            spot = _place(slot, rng, low + 3, high - 2) if rng.random() < chance else None
-            if spot is not None:
-                slot.events.append(_Event(slot, spot, "restated", value))
-    if rng.random() < 0.28:
-        _aside(slot, rng, "past", rng.choice(spare))
-    for _ in range(rng.choices((0, 1, 2), weights=(42, 42, 16))[0]):
-        _aside(slot, rng, "not asserted", rng.choice(spare))
-
-
-def _plan_temporary(slot: _Slot, rng: random.Random, value: str) -> None:
-    """Add a temporary state that begins and is over within one held value."""
-    starts = [d for low, high, _ in _segments(slot) for d in range(low + 3, high - 9) if _free(slot, d)]
-    if starts:
-        day = rng.choice(starts)
-        slot.events.append(_Event(slot, day, "temporary", value, days=rng.randint(2, 6)))
-        slot.windows.append((day, day + 8))
-
-
-def _aside(slot: _Slot, rng: random.Random, kind: str, value: str) -> None:
-    """Add a statement that asserts nothing for now."""
-    day = _place(slot, rng, slot.held[0][0] + 2, DAYS)
-    if day is not None:
-        slot.events.append(_Event(slot, day, kind, value))
-
-
 class _Writer:
     """Words the events of a life, keeping texts unique."""
 
@@ -253,7 +95,7 @@ class _Writer:
         self.said: set[str] = set()
         self.used: dict[tuple[str, str], list[str]] = {}
 
-    def templates(self, event: _Event) -> list[str]:
+    def templates(self, event: Event) -> list[str]:
         """The templates for an event, least used in this life first."""
         attribute = event.slot.attribute
         table = {
@@ -273,20 +115,20 @@ class _Writer:
         shuffled.sort(key=used.count)
         return shuffled
 
-    def value_of(self, event: _Event, template: str) -> str:
+    def value_of(self, event: Event, template: str) -> str:
         """Quotes and negations sometimes name a value that held before."""
         table = event.slot.attribute.not_asserted
         if event.kind == "not asserted" and table.index(template) >= 4 and self.rng.random() < 0.35:
-            gone = [value for _, end, value in _segments(event.slot) if end <= event.day]
+            gone = [value for _, end, value in held_segments(event.slot) if end <= event.day]
             if gone:
                 return gone[-1]
         return event.value
 
-    def word(self, event: _Event, speaker: str) -> tuple[str, str, str]:
+    def word(self, event: Event, speaker: str) -> tuple[str, str, str]:
         """Text, role and value of an event as told by the speaker."""
         rng, slot = self.rng, event.slot
         own = slot.subject == speaker
-        gender = "m" if slot.subject in _MEN else "f"
+        gender = "m" if slot.subject in MEN else "f"
         said = self.start + timedelta(days=event.day)
         for turn in range(40):
             for template in self.templates(event):
@@ -320,7 +162,7 @@ def _stamp(day: date, minute: int) -> str:
     return (datetime(day.year, day.month, day.day) + timedelta(minutes=minute)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _speaker(events: list[_Event], names: list[str], rng: random.Random) -> str:
+def _speaker(events: list[Event], names: list[str], rng: random.Random) -> str:
     """Who speaks in a session: often a subject of it, never somebody named as a value."""
     named = {event.value for event in events} | {event.old for event in events}
     able = [name for name in names if name not in named]
@@ -330,9 +172,9 @@ def _speaker(events: list[_Event], names: list[str], rng: random.Random) -> str:
     return rng.choice(able or names)
 
 
-def _tell(slots: list[_Slot], rng: random.Random, writer: _Writer) -> list[Statement]:
+def _tell(slots: list[Slot], rng: random.Random, writer: _Writer) -> list[Statement]:
     """Group the events into sessions of one to four statements and word them."""
-    days: dict[int, list[_Event]] = {}
+    days: dict[int, list[Event]] = {}
     for slot in slots:
         for event in slot.events:
             days.setdefault(event.day, []).append(event)
@@ -418,12 +260,12 @@ def _small_talk(seed: int, count: int, told: list[Statement], start: date, names
 class _Asker:
     """Makes the questions of one slot."""
 
-    def __init__(self, slot: _Slot, start: date, rng: random.Random) -> None:
+    def __init__(self, slot: Slot, start: date, rng: random.Random) -> None:
         """Take a slot whose events have their ids."""
         self.slot = slot
         self.start = start
         self.rng = rng
-        self.gender = "m" if slot.subject in _MEN else "f"
+        self.gender = "m" if slot.subject in MEN else "f"
         self.changed = len(slot.held) > 1
 
     def _make(self, kind: str, template: str, value: str, day: date, words: str = "") -> Question:
@@ -470,7 +312,7 @@ class _Asker:
     def _at(self) -> list[Question]:
         """A question about a day or a third of a month, away from changes and temporary states."""
         rng, slot = self.rng, self.slot
-        spans = _segments(slot)
+        spans = held_segments(slot)
         if self.changed and rng.random() < 0.75:
             spans = spans[:-1]
         low, high, value = rng.choice(spans)
@@ -496,17 +338,17 @@ class _Asker:
 def make_life(seed: int, chatter: int = 0) -> Life:
     """A life for the seed; `chatter` adds small talk and leaves everything else as it is."""
     rng = random.Random(f"life {seed}")
-    subjects = _subjects(rng)
+    subjects = draw_subjects(rng)
     start = date(2024, 1, 8) + timedelta(days=rng.randrange(400))
-    slots, lures = _deal(seed, rng, subjects)
+    slots, lures = deal_slots(seed, rng, subjects)
     for slot in slots:
-        _plan(slot, rng, subjects["person"])
-    pairs = {name: _near(names, i, about) for about, names in subjects.items() for i, name in enumerate(names)}
+        plan_slot(slot, rng, subjects["person"])
+    pairs = {name: near_name(names, i, about) for about, names in subjects.items() for i, name in enumerate(names)}
     for lure in lures:
         other = next(s for s in slots if s.subject == pairs[lure.subject] and s.attribute is lure.attribute)
         taken = {value for _, value in other.held} | {lure.subject}
         value = rng.choice([v for v in lure.attribute.values if v not in taken])
-        lure.events.append(_Event(lure, rng.randrange(10, DAYS - 5), "distractor", value))
+        lure.events.append(Event(lure, rng.randrange(10, DAYS - 5), "distractor", value))
     writer = _Writer(rng, subjects["person"], subjects["service"], start)
     told = _tell(slots + lures, rng, writer)
     questions = [question for slot in slots for question in _Asker(slot, start, rng).ask()]

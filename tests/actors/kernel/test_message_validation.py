@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 import pytest
 
-from mnemic.actors.kernel.message import invalid_value_from
+from mnemic.actors.kernel.field_checks import invalid_value_from
 
 
 class Part(msgspec.Struct):

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mnemic.bench.contract.contract_bench import CHECKS, run
-from mnemic.bench.contract.trial import valid_messages
+from mnemic.bench.contract.trial_messages import valid_messages
 from mnemic.runtime.engine.plugins import BUILT_IN_ACTORS, SLOTS, class_path, slot_messages
 from tests.bench.contract import third_party_actors
 from tests.runtime.building import ROOT

@@ -13,7 +13,7 @@ from mnemic.actors.capture.forget_messages import Forget, Recover
 from mnemic.actors.kernel.errors import InvalidValue
 from mnemic.actors.recall.messages import Hit
 from mnemic.actors.shape.messages import Shape, Shaped
-from mnemic.actors.shape.shape_recall import _as_typed
+from mnemic.actors.shape.questions.typed import as_typed
 from tests.harness import ActorHarness
 from tests.shaped import answers, call, event, shape, shaped, work
 
@@ -142,4 +142,4 @@ def test_what_cannot_be_asked_is_refused(mind: ActorHarness) -> None:
 
 def test_it_is_kept_as_it_is_typed() -> None:
     asked = Shape(like=(bytes(16),), pattern={"tool": "cargo"})
-    assert _as_typed(asked) == "tool=cargo --like 00000000-0000-0000-0000-000000000000"
+    assert as_typed(asked) == "tool=cargo --like 00000000-0000-0000-0000-000000000000"

@@ -10,7 +10,7 @@ import pytest
 
 from mnemic.actors.kernel.events import Event
 from mnemic.actors.shape.messages import Shape, Shaped
-from mnemic.actors.shape.shape_recall import _as_typed
+from mnemic.actors.shape.questions.typed import as_typed
 from tests.harness import ActorHarness
 from tests.shaped import answers, event, shape, shaped, work
 
@@ -135,7 +135,7 @@ def test_one_cue_that_nothing_is_like_finds_nothing(mind: ActorHarness) -> None:
 
 
 def test_being_strict_is_kept_with_the_question() -> None:
-    assert _as_typed(Shape(pattern={"who": "ana"}, strict=True)) == "who=ana --strict"
+    assert as_typed(Shape(pattern={"who": "ana"}, strict=True)) == "who=ana --strict"
 
 
 def test_no_score_and_no_rank_depends_on_what_lies_outside_the_scopes_looked_through(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from mnemic.actors.kernel.errors import InvalidValue, UnknownSession
 from mnemic.actors.kernel.events import Event, Outcome
 from mnemic.actors.shape.messages import Answer, Shaped
 from mnemic.actors.shape.questions.situations import HELPED
-from mnemic.actors.shape.shape_recall import _as_typed
+from mnemic.actors.shape.questions.typed import as_typed
 from tests.harness import ActorHarness
 from tests.shaped import event, shape, shaped
 
@@ -142,7 +142,7 @@ def test_before_the_conversation_began_and_after_it_ended_it_has_no_step(mind: A
 def test_it_is_kept_as_it_is_typed(mind: ActorHarness) -> None:
     from mnemic.actors.shape.messages import Shape
 
-    assert _as_typed(Shape(here=True, session="now")) == "--here --session now"
+    assert as_typed(Shape(here=True, session="now")) == "--here --session now"
 
 
 def test_kinds_of_errors_are_asked_for_by_name_and_by_what_was_said(mind: ActorHarness) -> None:

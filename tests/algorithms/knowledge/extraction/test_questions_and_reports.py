@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mnemic.algorithms.knowledge.extraction.clause_parts import parts
-from mnemic.algorithms.knowledge.extraction.clause_reader import Reading
+from mnemic.algorithms.knowledge.extraction.clauses import Reading
 from mnemic.algorithms.knowledge.extraction.questions_and_reports import asks_for_unnamed, is_inverted
 from mnemic.algorithms.knowledge.extraction.sentence_reader import read_sentence
 from mnemic.algorithms.knowledge.extraction.sentences import sentences
