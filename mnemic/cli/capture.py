@@ -361,7 +361,7 @@ def _is_pipe(path: str) -> bool:
 def _require_source(sources: Sequence[str], format: str) -> None:
     """Refuse an export, sources of which none is there, and the one that cannot be read, before a mind is made."""
     from mnemic.hooks.hosts.opencode_database import parse_database_path
-    from mnemic.runtime.transfer.export_format import is_export
+    from mnemic.runtime.transfer.export_source import is_export
 
     for source in sources:
         if is_export(Path(source)):

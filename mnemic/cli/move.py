@@ -145,7 +145,7 @@ def export_lines(view: dict[str, Any]) -> Iterator[Line]:
 def import_(chosen: CommandContext, folder: str, no_meaning: bool) -> None:
     """Take in what a mind exported, this one or another. Twice is once, and two minds become one."""
     from mnemic.runtime.minds.homes import mind_folder
-    from mnemic.runtime.transfer.export_format import ExportSource
+    from mnemic.runtime.transfer.export_source import ExportSource
 
     if not mind_folder(chosen.home, chosen.mind).path.exists():  # no mind is made for what is no export
         ExportSource.open(Path(folder).expanduser())

@@ -190,7 +190,7 @@ class TransferVerbs(CaptureVerbs):
         from mnemic.runtime.files.atomic_replace import atomic_replace
         from mnemic.runtime.store.schema import connect, copy_database
         from mnemic.runtime.store.store import Store, TransactionMetadata
-        from mnemic.runtime.transfer.export_format import ExportSource
+        from mnemic.runtime.transfer.export_source import ExportSource
         from mnemic.runtime.transfer.import_memories import import_into
 
         source = ExportSource.open(_absolute(path))

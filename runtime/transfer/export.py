@@ -48,10 +48,10 @@ from mnemic.runtime.transfer.export_format import (
     ExportedVerdict,
     FileEntry,
     IdentityBasis,
-    Line,
     Manifest,
     text_fields,
 )
+from mnemic.runtime.transfer.export_source import Line
 
 _encode = msgspec.json.Encoder().encode
 _PAGE = 1000

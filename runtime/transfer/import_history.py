@@ -53,10 +53,9 @@ from mnemic.runtime.transfer.export_format import (
     ExportedQuarantined,
     ExportedSession,
     ExportedVerdict,
-    ExportSource,
-    Line,
     text_bytes,
 )
+from mnemic.runtime.transfer.export_source import ExportSource, Line
 from mnemic.runtime.transfer.redact_log import find_quotes
 
 _ContentKey = tuple[str, str, str, str, int | None, bytes]

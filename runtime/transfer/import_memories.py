@@ -30,7 +30,8 @@ from mnemic.runtime.store.scopes.read import project_scope
 from mnemic.runtime.store.scopes.write import rename_that_makes_way
 from mnemic.runtime.store.store import Store
 from mnemic.runtime.store.supersession import supersession_chain
-from mnemic.runtime.transfer.export_format import ExportedMemory, ExportedScope, ExportSource, text_bytes
+from mnemic.runtime.transfer.export_format import ExportedMemory, ExportedScope, text_bytes
+from mnemic.runtime.transfer.export_source import ExportSource
 from mnemic.runtime.transfer.import_history import HistoryImporter, ImportReport, idempotency_key_of
 
 

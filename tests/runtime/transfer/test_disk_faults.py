@@ -28,7 +28,7 @@ import mnemic
 from mnemic.actors.kernel.errors import MnemicError
 from mnemic.runtime.api.mind import Mind
 from mnemic.runtime.api.restore import restore
-from mnemic.runtime.transfer.export_format import ExportSource
+from mnemic.runtime.transfer.export_source import ExportSource
 from tests.paths import ROOT
 from tests.runtime.building import child, finish
 from tests.waiting import BOUND_S

@@ -36,9 +36,10 @@ from mnemic.runtime.keys.keys import Keys
 from mnemic.runtime.store.reader import open_reader
 from mnemic.runtime.store.schema import connect
 from mnemic.runtime.store.store import Store
-from mnemic.runtime.transfer import export_format
+from mnemic.runtime.transfer import export_source
 from mnemic.runtime.transfer.export import export_to
-from mnemic.runtime.transfer.export_format import FILES, MANIFEST, ExportSource, FileEntry, IdentityBasis, Manifest
+from mnemic.runtime.transfer.export_format import FILES, MANIFEST, FileEntry, IdentityBasis, Manifest
+from mnemic.runtime.transfer.export_source import ExportSource
 from mnemic.runtime.transfer.import_history import ImportReport
 from mnemic.runtime.transfer.import_memories import import_into
 from tests.built import added
@@ -625,7 +626,7 @@ def test_a_time_that_lies_more_than_a_day_ahead_is_none(place: Stores) -> None:
 def test_a_line_that_is_too_long_is_not_held(place: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
     exported, target = place.export(place.store([added(1)])), place.store([])
     _rewritten(text="x" * 2000)(exported)
-    monkeypatch.setattr(export_format, "MOST_LINE_BYTES", 2000)
+    monkeypatch.setattr(export_source, "MOST_LINE_BYTES", 2000)
     with pytest.raises(NotAnExport, match=r"line 1 of memories\.jsonl cannot be: it is longer than 2,000 bytes"):
         place.take(target, exported)
 
