@@ -8,6 +8,7 @@ kept beside the folder, and other weights are refused from then on.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -124,9 +125,8 @@ def check_place(home: Path, known: KnownModel) -> Path:
 
 
 def _fetch_from_hub(repository: str, place: Path) -> None:
-    from huggingface_hub import snapshot_download  # here: only whoever fetches needs it
-    from huggingface_hub.utils import disable_progress_bars
-
     if not sys.stderr.isatty():
-        disable_progress_bars()
+        os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    from huggingface_hub import snapshot_download  # here: only whoever fetches needs it, and it reads the environment
+
     snapshot_download(repository, local_dir=place, allow_patterns=[*FILES, *OPTIONAL_FILES])
