@@ -2,8 +2,8 @@
 
 Part of `mnemic.actors.recall.retriever`. Its stages hand on what they found (`mnemic.actors.recall.ranking.stages`):
 gather, first pass, second look, weigh, lift, read again, fold, render. It keeps the columns, words and vectors of all
-memories in memory and follows the store by `seq`. Ranking itself is `mnemic.algorithms`: BM25 over turns and over whole sessions,
-cosines, fusion.
+memories in memory and follows the store by `seq`. Ranking itself is `mnemic.algorithms`: BM25 over turns and over
+whole sessions, cosines, fusion.
 Where a question names a day, what was said near it counts more (`mnemic.actors.recall.ranking.day_signal`); what only
 asks counts less, and what follows it more (`mnemic.actors.recall.ranking.answers`); where the question asks for what
 holds or held, what holds no more counts less (`mnemic.actors.recall.ranking.validity`); and what was of use before

@@ -33,12 +33,12 @@ class ModelCrossEncoder:
         self._backend, self._head = model.network
         self._config, self._tokenizer = model.config, model.tokenizer
         limit = min(PAIR_TOKENS, model.config.positions)
-        try:
-            self._tokenizer.enable_truncation(limit, strategy="longest_first")
-        except Exception as error:  # tokenizers raises nothing narrower
-            raise ValueError(f"its tokenizer cannot cut pairs to {limit} tokens: {error}") from error
-        if set(self._pair("a", "a").type_ids) != {0, 1}:
+        probe = self._pair("a", "a")
+        if set(probe.type_ids) != {0, 1}:
             raise ValueError("its tokenizer does not tell a question from a passage")
+        if len(probe.ids) > limit:
+            raise ValueError(f"{limit} tokens have no room for a pair")
+        self._tokenizer.enable_truncation(limit, strategy="longest_first")
 
     def score(self, question: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """How well each text answers; see `CrossEncoder.score`."""
@@ -52,7 +52,7 @@ class ModelCrossEncoder:
         one, other = (part[:_MOST_CHARS].encode("utf-8", "replace").decode("utf-8") for part in (question, text))
         try:
             return self._tokenizer.encode(one, other)
-        except Exception as error:  # as above
+        except Exception as error:  # tokenizers raises nothing narrower
             raise ValueError(f"its tokenizer fails: {error}") from error
 
 
