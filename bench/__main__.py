@@ -74,6 +74,7 @@ OPTIONS = {
     "memories": ("N", "size of the home (%(default)s)"),
     "million": (None, "a million memories as well"),
     "model": ("FOLDER", "another model than the default one"),
+    "reranker": ("FOLDER", "a cross-encoder that orders the best 20"),
     "no_model": (None, "words alone"),
     "only": ("NAME", "the attacks whose names begin so"),
     "parts": (None, "only these of it"),

@@ -50,8 +50,8 @@ class Encoder:
             threads: the most threads that share the work.
 
         Returns:
-            ``(n, hidden) float32`` of unit length. The same window gives the same bits, whatever it is embedded with;
-            with bytes, on every instruction set.
+            ``(n, hidden) float32`` of unit length, unless pooling is ``unscaled``. The same window gives the same bits,
+            whatever it is embedded with; with bytes, on every instruction set.
 
         Raises:
             TypeError: The arrays have another type or number of dimensions.

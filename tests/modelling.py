@@ -16,8 +16,9 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import TemplateProcessing
 
 from mnemic.algorithms.text.bert import BertConfig, expected_shapes
+from mnemic.algorithms.text.cross_encoder import head_shapes
 
-__all__ = ["SMALL", "VOCABULARY", "Tensors", "config_json", "draw", "write_json", "write_model"]
+__all__ = ["SMALL", "VOCABULARY", "Tensors", "config_json", "draw", "write_cross_encoder", "write_json", "write_model"]
 
 Tensors = dict[str, NDArray[np.floating]]
 
@@ -68,5 +69,20 @@ def write_model(folder: Path, config: BertConfig = SMALL, tensors: Tensors | Non
     tokenizer.post_processor = TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
     tokenizer.enable_padding(length=12)
     tokenizer.enable_truncation(4)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+def write_cross_encoder(folder: Path, config: BertConfig = SMALL, seed: int = 0) -> Path:
+    """Write a whole cross-encoder, drawn, its tensors named as ``transformers`` names them."""
+    rng = np.random.default_rng(seed)
+    encoder = {f"bert.{name}": one for name, one in draw(config, seed).items()}
+    head = {name: rng.normal(0.0, 0.4, shape).astype(np.float32) for name, shape in head_shapes(config).items()}
+    named = {f"bert.{name}" if name.startswith("pooler") else name: one for name, one in head.items()}
+    write_model(folder, config, encoder | named)
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.post_processor = TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
     tokenizer.save(str(folder / "tokenizer.json"))
     return folder

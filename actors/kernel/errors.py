@@ -453,6 +453,16 @@ class ModelUnusable(ModelMissing):
     sentence = "The embedding model at {path} cannot be used: {why}."
 
 
+class RerankerUnusable(ModelError):
+    sentence = "The cross-encoder at {path} cannot be used: {why}."
+    remedy = "Name the folder of a BERT with a classifier of one logit in `[rerank] model`, or none."
+
+
+class NotRerankable(ModelError):
+    sentence = "The cross-encoder failed on what was found ({cause})."
+    remedy = "Name another one in `[rerank] model`, or none; recall answers without it."
+
+
 class ImplementationMissing(ModelError):
     sentence = "{implementation} cannot embed: {why}."
     remedy = "{install}, or leave `[embedder] implementation` empty, and the best that is there is taken."

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from mnemic.actors.kernel.changes import Change
+from mnemic.actors.kernel.errors import RerankerUnusable
 from mnemic.actors.kernel.events import HookEvent, HookRecord, SourceItem
 from mnemic.actors.kernel.scope_paths import ScopeRef
 from mnemic.actors.kernel.snapshot import SnapshotSource
@@ -107,6 +108,19 @@ class Encoder(Protocol):
 
         Raises:
             ValueError: A word cannot be cut into tokens.
+        """
+
+
+class CrossEncoder(Protocol):
+    """Reads a question and a text together, and says how well the one answers the other."""
+
+    def score(self, question: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """How well each text answers the question, ``(texts,) float32`` from 0 to 1; only their order means something.
+
+        Raises:
+            ValueError: A text cannot be read.
+            ModelError: None can be.
+            RuntimeError: What computes failed.
         """
 
 
@@ -243,6 +257,10 @@ def _no_pauses() -> Sequence[PauseSpan]:
     return ()
 
 
+def _no_cross_encoder() -> CrossEncoder:
+    raise RerankerUnusable(path="-", why="there is nothing here that reads one")
+
+
 def _never_gone(folder: str) -> bool:
     return False
 
@@ -269,6 +287,8 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     """Opens the mind for reading, by a connection of one's own."""
     load_encoder: Callable[[], Encoder]
     """Loads the embedding model; raises `ModelError`."""
+    load_cross_encoder: Callable[[], CrossEncoder] = _no_cross_encoder
+    """Loads the model of the setting ``rerank.model``; raises `ModelError`."""
     open_transcript: TranscriptOpener
     """Opens transcripts."""
     resolve_scope: ResolveScope

@@ -32,9 +32,12 @@ from mnemic.actors.meaning.messages import (
     EmbedWords,
     EncoderDescribed,
     QueryEmbedded,
+    Rerank,
+    Reranked,
     WordsEmbedded,
 )
 from mnemic.actors.meaning.queries import Pending
+from mnemic.actors.meaning.second_reader import SETTING, SecondReader
 from mnemic.actors.store.messages import Committed
 
 _FETCH = 8  # memories read at once: a text may be as long as it likes
@@ -48,7 +51,15 @@ class EmbedderActor:
     """Embeds what is pending, and queries before it."""
 
     contract: ClassVar[int] = CONTRACT
-    takes: ClassVar[tuple[type, ...]] = (EmbedQuery, EmbedWords, DescribeEncoder, EmbedPending, Committed, WorkOn)
+    takes: ClassVar[tuple[type, ...]] = (
+        EmbedQuery,
+        EmbedWords,
+        Rerank,
+        DescribeEncoder,
+        EmbedPending,
+        Committed,
+        WorkOn,
+    )
     settings: ClassVar[tuple[Setting, ...]] = (
         Setting(
             "embedder.implementation",
@@ -73,12 +84,14 @@ class EmbedderActor:
         ),
         Setting("embedder.max_windows", 16, "windows", "A longer text is embedded so far; its words find the rest.", 1),
         Setting("embedder.bulk_windows", 2, "windows", "The same for tool output and other bulk.", 1),
+        SETTING,
     )
     pinned: ClassVar[bool] = True
 
     def __init__(self, ports: Ports) -> None:
         settings = ports.settings
         self._load = ports.load_encoder
+        self._second_reader = SecondReader(ports)
         self._source = ports.open_snapshots()
         self._max_windows = settings["embedder.max_windows"]
         self._bulk_windows = settings["embedder.bulk_windows"]
@@ -100,8 +113,8 @@ class EmbedderActor:
 
     def handle(
         self, message: Any, context: Context
-    ) -> QueryEmbedded | WordsEmbedded | EncoderDescribed | EmbedProgress | None:
-        """Embed a question or words, take one step, or follow the log in the background.
+    ) -> QueryEmbedded | WordsEmbedded | Reranked | EncoderDescribed | EmbedProgress | None:
+        """Embed a question or words, read texts again, take one step, or follow the log in the background.
 
         Raises:
             ModelError: the model cannot be used, or fails on the question.
@@ -113,6 +126,8 @@ class EmbedderActor:
             return self._embed_query(message)
         if isinstance(message, EmbedWords):
             return self._embed_words(message)
+        if isinstance(message, Rerank):
+            return self._second_reader.score(message)
         if isinstance(message, DescribeEncoder):
             dimensions = self._loaded_encoder().dimensions
             return EncoderDescribed(encoder=self._name, dimensions=dimensions)

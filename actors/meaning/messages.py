@@ -45,6 +45,22 @@ class WordsEmbedded(Message, frozen=True, kw_only=True):
     """Whose they are."""
 
 
+class Rerank(Request["Reranked"], frozen=True, kw_only=True):
+    """Say how well texts answer a question, each read together with it by the model of the setting ``rerank.model``."""
+
+    query: str
+    """What is asked."""
+    texts: tuple[str, ...]
+    """What was found; of a long one the beginning is read."""
+
+
+class Reranked(Message, frozen=True, kw_only=True):
+    """Answer to `Rerank`."""
+
+    scores: tuple[float, ...]
+    """Of each text, 0 to 1; only their order means something."""
+
+
 class DescribeEncoder(Verb["EncoderDescribed"], frozen=True, kw_only=True):
     """Say which encoder is used; it is loaded for that where it is not yet."""
 

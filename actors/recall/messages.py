@@ -153,7 +153,8 @@ class Hit(MemoryExcerpt, frozen=True, kw_only=True):
     why: dict[str, float]
     """What each signal adds to the log-odds of that, ``ln(score / (1 - score))``, which is their sum: ``base`` is where
     any memory begins, ``validity`` less than 0 for what hardly holds at the time asked for, ``prior`` what a correction
-    takes over from the memory it replaces, and what worked from the failure it mended."""
+    takes over from the memory it replaces, and what worked from the failure it mended, and ``rerank`` what it gains or
+    loses by the place among the best 20 that the model of the setting ``rerank.model`` gives it."""
     superseded_by: Id | None
     """Id of the memory that replaces this one, where it lies in the scopes that were looked through."""
     superseded_elsewhere: bool = False

@@ -1,9 +1,9 @@
 """Recalls: ranks memories for a query by fusing embedding, word, session and date signals, and makes hits of the best.
 
 Part of `mnemic.actors.recall.retriever`. Its stages hand on what they found (`mnemic.actors.recall.ranking.stages`):
-gather, first pass, second look, weigh, lift, fold, render. It keeps the columns, words and vectors of all memories in
-memory and follows the store by `seq`. Ranking itself is `mnemic.algorithms`: BM25 over turns and over whole sessions,
-cosines, fusion.
+gather, first pass, second look, weigh, lift, read again, fold, render. It keeps the columns, words and vectors of all
+memories in memory and follows the store by `seq`. Ranking itself is `mnemic.algorithms`: BM25 over turns and over
+whole sessions, cosines, fusion.
 Where a question names a day, what was said near it counts more (`mnemic.actors.recall.ranking.day_signal`); what only
 asks counts less, and what follows it more (`mnemic.actors.recall.ranking.answers`); where the question asks for what
 holds or held, what holds no more counts less (`mnemic.actors.recall.ranking.validity`); and what was of use before
@@ -42,6 +42,7 @@ from mnemic.actors.recall.ranking.lifting import lift_all, lift_predecessors, li
 from mnemic.actors.recall.ranking.night_effects import NightEffects, surplus_copies
 from mnemic.actors.recall.ranking.replaced import read_replacements
 from mnemic.actors.recall.ranking.reranker import Reranker
+from mnemic.actors.recall.ranking.second_reading import read_again
 from mnemic.actors.recall.ranking.stages import FirstLook, Floats, Lifted, Question, Ranking, Rendered, SecondLook
 from mnemic.actors.recall.ranking.validity import Validity
 from mnemic.actors.recall.render import Renderer
@@ -67,6 +68,7 @@ class Recaller:
         self._source, self._index, self._is_paused = source, index, is_paused
         self._unwritable = ports.unwritable
         self._k = ports.settings["recall.k"]
+        self._reads_again = bool(ports.settings["rerank.model"])
         self._reranker = Reranker(index)
         self._validity, self._answers = Validity(index), Answers(index)
         self._folding = Folding(index)
@@ -116,6 +118,10 @@ class Recaller:
             second = self._second_look(question, first, snapshot, context, degraded)
             weighed = self._weigh(question, first, second, snapshot, context.clock)
             lifted = self._lift(question, first, second, weighed, snapshot)
+            if self._reads_again:
+                lifted, weighed["rerank"] = read_again(
+                    question, lifted, first.found, self._index, snapshot, context, degraded
+                )
             order, rendered = self._fold_and_render(question, first, second, weighed, lifted, snapshot, degraded)
             degraded += rendered.no_room
             candidates = self._candidates(snapshot, first.signals, order, first.found) if recall.trace else ()

@@ -68,6 +68,9 @@ ACTIVATIONS: dict[str, Callable[[Floats], None]] = {"gelu": gelu, "relu": relu}
 POOLINGS: tuple[str, ...] = ("mean", "cls")
 """How the vectors of the tokens become one: their mean, or that of the first token."""
 
+UNSCALED = "unscaled"
+"""The pooling of a model with a head: the first token's vector, as long as it is. No model of vectors has it."""
+
 
 _MAX_LAYERS = 1000
 """BERT-large has 24; a file that says millions would be given a name for each of their tensors."""
@@ -94,7 +97,7 @@ class BertConfig:
     activation: str = "gelu"
     """One of `ACTIVATIONS`."""
     pooling: str = "mean"
-    """One of `POOLINGS`."""
+    """One of `POOLINGS`, or `UNSCALED`."""
 
     def __post_init__(self) -> None:
         for name in ("vocabulary", "hidden", "layers", "heads", "intermediate", "positions"):
@@ -106,7 +109,7 @@ class BertConfig:
             raise ValueError(f"{self.heads} attention heads do not divide a hidden size of {self.hidden}")
         if self.activation not in ACTIVATIONS:
             raise ValueError(f"the activation {self.activation!r} is not one of {', '.join(ACTIVATIONS)}")
-        if self.pooling not in POOLINGS:
+        if self.pooling not in (*POOLINGS, UNSCALED):
             raise ValueError(f"the pooling {self.pooling!r} is not one of {', '.join(POOLINGS)}")
 
 
@@ -264,7 +267,7 @@ class Bert:
         self._activate = ACTIVATIONS[config.activation]
 
     def encode(self, token_ids: Sequence[int]) -> Floats:
-        """Embed one window: ``(hidden,) float32`` of unit length.
+        """Embed one window: ``(hidden,) float32`` of unit length, unless it is `UNSCALED`.
 
         `token_ids` are those of one text, special tokens included, nothing padded. The same tokens give the same bits
         on the same machine, for nothing else is ever computed beside them. Raises ValueError for no tokens, for
@@ -280,7 +283,9 @@ class Bert:
         self._norm(x)
         for layer in self._layers:
             self._forward_layer(layer, x)
-        pooled: Floats = x[0] if self.config.pooling == "cls" else x.mean(axis=0)
+        pooled: Floats = x.mean(axis=0) if self.config.pooling == "mean" else x[0]
+        if self.config.pooling == UNSCALED:
+            return pooled
         length = np.sqrt(np.dot(pooled, pooled))
         vector: Floats = pooled / np.maximum(length, np.float32(1e-12))
         return vector
@@ -348,7 +353,7 @@ class NativeBert:
         )
 
     def encode(self, windows: Sequence[Sequence[int]], threads: int = 1) -> Floats:
-        """Embed windows: ``(windows, hidden) float32`` of unit length, the GIL released.
+        """Embed windows: ``(windows, hidden) float32`` of unit length unless `UNSCALED`, the GIL released.
 
         The same window gives the same bits, whatever it is embedded with and on however many threads.
 

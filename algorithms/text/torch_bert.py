@@ -16,7 +16,7 @@ import torch  # type: ignore[import-not-found, unused-ignore]
 from numpy.typing import NDArray
 from torch.nn import functional  # type: ignore[import-not-found, unused-ignore]
 
-from mnemic.algorithms.text.bert import BertConfig, Floats, pack_windows, validate_tensors
+from mnemic.algorithms.text.bert import UNSCALED, BertConfig, Floats, pack_windows, validate_tensors
 
 DTYPES: dict[str, torch.dtype] = {"float16": torch.float16, "bfloat16": torch.bfloat16, "float32": torch.float32}
 """What it can compute in, by name."""
@@ -113,7 +113,7 @@ class TorchBert:
             raise DeviceOutOfMemory(f"{device} has no room for the model") from error
 
     def encode(self, windows: Sequence[Sequence[int]]) -> Floats:
-        """Embed windows: ``(windows, hidden) float32`` of unit length.
+        """Embed windows: ``(windows, hidden) float32`` of unit length, unless they are `UNSCALED`.
 
         Where the device has too little memory for what is computed at once, half of it is tried.
 
@@ -195,11 +195,11 @@ class TorchBert:
             x = functional.layer_norm(
                 x + functional.linear(wide, *layer.feed_forward_out), width, *layer.feed_forward_norm, epsilon
             )
-        if self.config.pooling == "cls":
-            pooled = x[:, 0].float()
-        else:
+        if self.config.pooling == "mean":
             pooled = (x.float() * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True)
-        return functional.normalize(pooled, dim=1)
+        else:
+            pooled = x[:, 0].float()
+        return pooled if self.config.pooling == UNSCALED else functional.normalize(pooled, dim=1)
 
     def _to_device(self, array: NDArray[np.generic]) -> torch.Tensor:
         """An array on the device; on CUDA, work goes on while it is copied."""

@@ -35,7 +35,7 @@ from mnemic.actors.knowledge.messages import (
 )
 from mnemic.actors.log.changes import AddMemory, RecordDelivery, Supersede
 from mnemic.actors.log.messages import CountUse, FindIds, ListDeliveries, ListMemories, NoteDelivery, ShowMemories
-from mnemic.actors.meaning.messages import DescribeEncoder, EmbedPending, EmbedQuery, EmbedWords
+from mnemic.actors.meaning.messages import DescribeEncoder, EmbedPending, EmbedQuery, EmbedWords, Rerank
 from mnemic.actors.recall.messages import FindSimilar, GetMemories, Recall
 from mnemic.actors.scopes.changes import RenameScope
 from mnemic.actors.scopes.messages import ChangeScopes, FindScope, ListScopes
@@ -80,6 +80,7 @@ def valid_messages(takes: tuple[type, ...], lines: str, ids: tuple[bytes, ...]) 
         DescribeEncoder(),
         EmbedQuery(text="where does the tide table hang?"),
         EmbedWords(words=("tide", "table")),
+        Rerank(query="where does the tide table hang?", texts=("It hangs in the hall.", "")),
         EmbedPending(),
         WorkOn(),
         MindOpened(),

@@ -63,11 +63,13 @@ def run_mnemic(home: Path, *arguments: object) -> list[Any]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def name_model(home: Path, model: Path | None) -> None:
-    """Have the settings of a home name a model's folder; where it is absent, they name none."""
-    if model is not None:
+def name_models(home: Path, model: Path | None, reranker: Path | None = None) -> None:
+    """Have the settings of a home name the folders of models; where one is absent, they name none."""
+    named = {"embedder": model, "rerank": reranker}
+    text = "".join(f"[{part}]\nmodel = {json.dumps(str(one.absolute()))}\n" for part, one in named.items() if one)
+    if text:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (home / "mnemic.toml").write_text(f"[embedder]\nmodel = {json.dumps(str(model.absolute()))}\n", "utf-8")
+        (home / "mnemic.toml").write_text(text, "utf-8")
 
 
 def serve(home: Path, engine: str, before: Sequence[str] = (), options: Sequence[str] = ()) -> subprocess.Popen[bytes]:

@@ -23,7 +23,7 @@ from mnemic.bench.harness.metrics import any_at, distinct, reciprocal_rank
 from mnemic.bench.harness.palace import STRATEGIES, MemPalace, check_installed, conversation_name
 from mnemic.bench.harness.palace import mempalace as mined_palace
 from mnemic.bench.harness.plot import draw_lines
-from mnemic.bench.harness.processes import name_model, run_mnemic
+from mnemic.bench.harness.processes import name_models, run_mnemic
 from mnemic.bench.quality.asking import RULES, Score, ask, ask_each, mean, rule_rows
 from mnemic.bench.quality.question_sets import (
     LabelledQuestion,
@@ -55,6 +55,7 @@ def run(
     held: bool = False,
     questions: int | None = None,
     model: Path | None = None,
+    reranker: Path | None = None,
     mempalace: Path | None = None,
     sizes: tuple[int, ...] = (),
     plot: Path | None = None,
@@ -70,6 +71,7 @@ def run(
         held: whether of these those are asked that no rule is chosen by, in place of the others.
         questions: at most about so many of each set.
         model: a folder of another model than the default one; sizes are measured with that alone.
+        reranker: a folder of a cross-encoder, which orders the best 20 of each rule; of sizes there is none.
         mempalace: the interpreter of an environment with MemPalace in it, which is asked LoCoMo's questions as well.
         sizes: in place of all that, LoCoMo's questions are asked in minds of one conversation, two and so on, and of
             all with chatter up to so many memories each.
@@ -82,13 +84,13 @@ def run(
     if plot is not None and not sizes:
         raise ValueError("a plot is of sizes: name some")
     if sizes:
-        if model is not None:
-            raise ValueError("sizes are measured with the default model: name no other, or no sizes")
+        if model is not None or reranker is not None:
+            raise ValueError("sizes are measured with the default model: name no other, no reranker, or no sizes")
         yield from _sizes(locomo, sizes, questions, plot)
         return
     if worlds is not None:
-        yield from world_rows(worlds, held, model)
-        yield from record_rows(worlds / "records.json", model)
+        yield from world_rows(worlds, held, model, reranker)
+        yield from record_rows(worlds / "records.json", model, reranker)
     if mempalace is not None:
         check_installed()
     sets = []
@@ -109,7 +111,7 @@ def run(
         for group in ([pooled] if pooled else []) + [[one] for one in sets if one.name not in _POOLED]:
             home, corpus = Path(folder) / group[0].name, Path(folder) / "corpus.jsonl"
             corpus.write_text("".join(json.dumps(turn) + "\n" for one in group for turn in one.turns), "utf-8")
-            name_model(home, model)
+            name_models(home, model, reranker)
             run_mnemic(home, "capture", corpus)
             with actors_of(home) as actors:
                 for one in group:

@@ -23,7 +23,7 @@ from mnemic.actors.recall.messages import Recall, Recalled
 from mnemic.bench.harness.homes import actors_of
 from mnemic.bench.harness.measure import Row
 from mnemic.bench.harness.metrics import any_at, reciprocal_rank
-from mnemic.bench.harness.processes import name_model, run_mnemic
+from mnemic.bench.harness.processes import name_models, run_mnemic
 from mnemic.bench.quality.asking import RULES
 from mnemic.runtime.clock import SystemClock
 from mnemic.runtime.engine.supervisor import Supervisor
@@ -69,12 +69,13 @@ def world_turns(world: dict[str, Any]) -> Iterator[dict[str, Any]]:
                 yield line | {"role": turn["by"], "text": turn["text"]}
 
 
-def world_rows(folder: Path, held: bool, model: Path | None = None) -> Iterator[Row]:
+def world_rows(folder: Path, held: bool, model: Path | None = None, reranker: Path | None = None) -> Iterator[Row]:
     """A row for each rule and kind of question, over all worlds of a folder; and how nonsense is told from questions.
 
     Args:
         held: whether those are asked that no rule is chosen by.
         model: a folder of another model than the default one.
+        reranker: a folder of a cross-encoder that orders the best.
 
     Raises:
         OSError: a file cannot be read.
@@ -88,7 +89,7 @@ def world_rows(folder: Path, held: bool, model: Path | None = None) -> Iterator[
     own, foreign = [], []
     clock = _WorldClock()
     with tempfile.TemporaryDirectory(prefix="mnemic-bench-") as temporary:
-        home = _captured(Path(temporary), model, [line for world in worlds for line in world_turns(world)])
+        home = _captured(Path(temporary), (model, reranker), [line for world in worlds for line in world_turns(world)])
         with actors_of(home, clock) as actors:
             for world in worlds:
                 clock.at = _microseconds(world["now"])
@@ -112,7 +113,7 @@ def world_rows(folder: Path, held: bool, model: Path | None = None) -> Iterator[
     yield {"what": "worlds, nothing fits", "set": part, "questions": len(own), "others": len(foreign), "auroc": told}
 
 
-def record_rows(path: Path, model: Path | None = None) -> Iterator[Row]:
+def record_rows(path: Path, model: Path | None = None, reranker: Path | None = None) -> Iterator[Row]:
     """A row for each rule over notes alone, and among nine times as many that say nothing; in their project and in all.
 
     Raises:
@@ -126,7 +127,7 @@ def record_rows(path: Path, model: Path | None = None) -> Iterator[Row]:
     for name, records in sets.items():
         with tempfile.TemporaryDirectory(prefix="mnemic-bench-") as temporary:
             lines = [_record_line(one) for one in sorted(records, key=lambda one: one["at"])]
-            home = _captured(Path(temporary), model, lines)
+            home = _captured(Path(temporary), (model, reranker), lines)
             with actors_of(home, clock) as actors:
                 for rule in RULES:
                     for where in ("own scope", "*"):
@@ -142,10 +143,10 @@ def _record_line(record: dict[str, Any]) -> dict[str, Any]:
     return about | {"id": record["id"], "said_at": _moment(record["at"]).isoformat(), "text": record["text"]}
 
 
-def _captured(folder: Path, model: Path | None, lines: Sequence[dict[str, Any]]) -> Path:
+def _captured(folder: Path, models: tuple[Path | None, Path | None], lines: Sequence[dict[str, Any]]) -> Path:
     corpus = folder / "corpus.jsonl"
     corpus.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-    name_model(folder / "home", model)
+    name_models(folder / "home", *models)
     run_mnemic(folder / "home", "capture", corpus)
     return folder / "home"
 

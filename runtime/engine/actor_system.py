@@ -38,6 +38,7 @@ from mnemic.runtime.keys.keys import Keys, random_id
 from mnemic.runtime.minds.homes import MindFolder, read_key_header
 from mnemic.runtime.minds.projects import PassedOver, is_gone_folder, is_ignored, resolve_scope
 from mnemic.runtime.minds.scope_trust import unconfirmed_sentence
+from mnemic.runtime.models.cross_encoders import cross_encoder_from_settings
 from mnemic.runtime.models.encoders import encoder_from_settings, may_use_torch
 from mnemic.runtime.secrets.secrets import drop_private, load_scrub
 from mnemic.runtime.spool.spool import Spool
@@ -115,6 +116,7 @@ class ActorFactory(msgspec.Struct, frozen=True, kw_only=True):
             open_store=lambda: Store.open(self.folder.store, keys, self.stamp, self.fence),
             open_snapshots=lambda: PendingReader(lambda: open_reader(self.folder.store, keys, self.zone)),
             load_encoder=lambda: (self.load_encoder or encoder_from_settings)(self.settings),
+            load_cross_encoder=lambda: cross_encoder_from_settings(self.settings),
             open_transcript=_load_function(self.open_transcript),
             resolve_scope=partial(
                 resolve_scope,

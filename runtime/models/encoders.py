@@ -47,7 +47,7 @@ _EncodeWindows = Callable[[Sequence[Sequence[int]]], NDArray[np.float32]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Backend:
+class Backend:
     """What computes with a model, and how many tokens it takes at once with profit, and where somebody waits for them;
     ``None`` stands for those of one window.
     """
@@ -68,7 +68,7 @@ class ModelEncoder:
     `mnemic.runtime.models.centring`.
     """
 
-    def __init__(self, implementation: str, model: Model[tuple[_Backend, NDArray[np.float16]]]) -> None:
+    def __init__(self, implementation: str, model: Model[tuple[Backend, NDArray[np.float16]]]) -> None:
         """Take a model that was read: what computes with it, and its tokens' embeddings, ``(vocabulary, dimensions)``.
 
         Raises ValueError where special tokens and prompts leave no room in a window, or the tokenizer fails on a text.
@@ -167,9 +167,7 @@ def load_encoder(folder: Path | None = None, implementation: str = "", threads: 
         InvalidValue: The environment names an instruction set that cannot be used.
         ModelError: The model's files cannot be used; see `mnemic.runtime.models.models.read_model`.
     """
-    cores = _cores()
-    usual, most = (min(threads, cores),) * 2 if threads else (max(1, cores // 2), cores)
-    name, build = _choose_backend(implementation, usual, most)
+    name, build = choose_backend(implementation, threads)
     model = read_model(folder, lambda config, tensors: (build(config, tensors), _token_embeddings(tensors)))
     try:
         return ModelEncoder(name, model)
@@ -197,7 +195,14 @@ def accelerator(devices: Path = Path("/dev")) -> str | None:
     return None
 
 
-_Build = Callable[[BertConfig, Tensors], _Backend]
+_Build = Callable[[BertConfig, Tensors], Backend]
+
+
+def choose_backend(implementation: str, threads: int) -> tuple[str, _Build]:
+    """The implementation's name, and what builds it of a model. Takes and raises what `load_encoder` does."""
+    cores = _cores()
+    usual, most = (min(threads, cores),) * 2 if threads else (max(1, cores // 2), cores)
+    return _choose_backend(implementation, usual, most)
 
 
 def _choose_backend(implementation: str, threads: int, most_threads: int) -> tuple[str, _Build]:
@@ -231,7 +236,7 @@ def _token_embeddings(tensors: Tensors) -> NDArray[np.float16]:
         return np.array(tensors["embeddings.word_embeddings.weight"], np.float16)
 
 
-def _numpy(config: BertConfig, tensors: Tensors) -> _Backend:
+def _numpy(config: BertConfig, tensors: Tensors) -> Backend:
     # Copied out of the mapped file: whoever cuts that short ends the process that reads it.
     bert = Bert(config, {name: np.array(array) for name, array in tensors.items()})
 
@@ -241,11 +246,11 @@ def _numpy(config: BertConfig, tensors: Tensors) -> _Backend:
             vectors[row] = bert.encode(window)
         return vectors
 
-    return _Backend(encode)
+    return Backend(encode)
 
 
 def _native(threads: int, most_threads: int, *, int8: bool) -> _Build:
-    def build(config: BertConfig, tensors: Tensors) -> _Backend:
+    def build(config: BertConfig, tensors: Tensors) -> Backend:
         bert = NativeBert(config, tensors, int8=int8)
         each = _THREAD_TOKENS["int8" if int8 else "float32"]
         batch, bulk = (min(count * each, _MOST_TOKENS) for count in (threads, most_threads))
@@ -254,7 +259,7 @@ def _native(threads: int, most_threads: int, *, int8: bool) -> _Build:
             is_bulk = sum(map(len, windows)) > batch
             return bert.encode(windows, most_threads if is_bulk else threads)
 
-        return _Backend(encode, batch, bulk)
+        return Backend(encode, batch, bulk)
 
     return build
 
@@ -263,7 +268,7 @@ def _torch(implementation: str, dtype: str, device: str | None = None) -> _Build
     """Raises ImportError or OSError where torch cannot be loaded."""
     from mnemic.algorithms.text.torch_bert import DeviceOutOfMemory, TorchBert, find_device  # here: it takes seconds
 
-    def build(config: BertConfig, tensors: Tensors) -> _Backend:
+    def build(config: BertConfig, tensors: Tensors) -> Backend:
         try:
             bert = TorchBert(config, tensors, device=device or find_device() or "cpu", dtype=dtype)
         except DeviceOutOfMemory as error:
@@ -275,7 +280,7 @@ def _torch(implementation: str, dtype: str, device: str | None = None) -> _Build
             except DeviceOutOfMemory as error:
                 raise DeviceExhausted(implementation=implementation, why=str(error)) from error
 
-        return _Backend(encode, bert.batch_tokens)
+        return Backend(encode, bert.batch_tokens)
 
     return build
 

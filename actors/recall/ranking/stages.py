@@ -1,4 +1,5 @@
-"""What the stages of a recall hand on: gather, first pass, second look, weigh, lift, fold, render.
+"""What the stages of a recall hand on: gather, first pass, second look, weigh, lift, read again, fold,
+render.
 
 `mnemic.actors.recall.recaller` goes through them in this order. All arrays are by position in the index, ``(n,)`` for
 all memories and ``(m,)`` for some.

@@ -45,6 +45,7 @@ impl Encoder {
         let pooling = match pooling {
             "mean" => Pooling::Mean,
             "cls" => Pooling::Cls,
+            "unscaled" => Pooling::Unscaled,
             _ => return Err(PyValueError::new_err(format!("the pooling {pooling:?} is not known"))),
         };
         let config =

@@ -37,6 +37,11 @@ def test_the_competitors_are_measured_in_the_same_run_or_named_as_not_installed(
         assert "pip install 'mnemic[bench]'" in timed["onnxruntime int8"]["why"]
 
 
+def test_a_cross_encoder_is_timed_by_every_encoder(rows: list[dict[str, Any]]) -> None:
+    taken = {row["by"]: row["median_ms"] for row in rows if row["what"] == "20 pairs of 128 tokens, read again"}
+    assert set(taken) == ({"native-int8", "native-float32", "numpy-float32"} if NATIVE else {"numpy-float32"})
+
+
 def test_there_are_two_thousand_real_texts() -> None:
     texts = paragraphs(2000)
     assert len(texts) == len(set(texts)) == 2000

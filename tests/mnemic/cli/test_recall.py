@@ -1,5 +1,5 @@
 """`mnemic shape`: a pattern as it is typed, answers as lines for a person, at the command and by way of the process;
-`mnemic recall` of several scopes, and of what says the same.
+`mnemic recall` of several scopes, of what says the same, and by the user's own cross-encoder.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ import mnemic
 from mnemic.actors.kernel.errors import InvalidValue
 from mnemic.cli.recall import answer_lines, read_pattern
 from mnemic.hd.roles import ROLES
+from mnemic.runtime.models.cross_encoders import load_cross_encoder
+from tests.modelling import write_cross_encoder
 from tests.paths import ROOT
 from tests.processes.faces import Outcome, finish, lines, name_scope, start, turn
 from tests.processes.serving import serving
@@ -379,3 +381,36 @@ def test_the_same_day_week_or_month_as_both_ends_means_all_of_it_in_each_command
     assert command("recall", "pier", *ends("2026-11-20T18:00")).code == 2, "a minute holds nothing"
     assert command("forget", "--yes", *ends("2026-11-20")).code == 0
     assert texts("recall", "how long is the pier", "--home", boat, "--json", "--scope", "work/pier") == []
+
+
+# --- a second look ---------------------------------------------------------------------------------------------------
+
+
+def test_the_cross_encoder_of_the_settings_orders_what_is_found_and_a_broken_one_is_told(
+    command: Command, home: Path, tmp_path: Path
+) -> None:
+    said = ["the cup", "the cup.", "tea the cup", "cup cup", "the cups", "the. cup. tea. cups", "cup"]
+    with mnemic.open(home) as mind:
+        mind.capture(lines(tmp_path / "a.jsonl", *(turn(text, session=str(at)) for at, text in enumerate(said))))
+    folder, words_alone = write_cross_encoder(tmp_path / "reader"), f'[embedder]\nmodel = "{tmp_path / "none"}"\n'
+
+    def recalled(settings: str) -> Any:
+        (home / "mnemic.toml").write_text(words_alone + settings, "utf-8")
+        outcome = command("recall", "the cup", "--home", home, "--json", "--explain")
+        assert outcome.code == 0, outcome
+        return outcome.json
+
+    plain = [hit["text"] for hit in recalled("")["hits"]]
+    named = f'[rerank]\nmodel = "{folder}"\n'
+    answer = recalled(named)
+    scores = dict(zip(plain, load_cross_encoder(folder).score("the cup", plain).tolist(), strict=True))
+    found = [hit["text"] for hit in answer["hits"]]
+    assert found == sorted(plain, key=lambda text: -scores[text])
+    assert found != plain
+    assert any(hit["why"]["rerank"] for hit in answer["hits"])
+    assert not any(why.startswith("rerank") for why in answer["degraded"])
+    (folder / "model.safetensors").unlink()
+    answer = recalled(named)
+    assert [hit["text"] for hit in answer["hits"]] == plain
+    (why,) = (why for why in answer["degraded"] if why.startswith("rerank: "))
+    assert "there is no such file" in why

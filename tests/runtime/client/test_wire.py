@@ -134,7 +134,7 @@ def test_what_writes_past_the_capturing_never_crosses() -> None:
 
 
 def test_every_message_is_either_a_faces_or_the_actors_own() -> None:
-    inside = {"Apply", "Checkpoint", "EmbedQuery", "EmbedWords", "VectorsChanged"}
+    inside = {"Apply", "Checkpoint", "EmbedQuery", "EmbedWords", "Rerank", "VectorsChanged"}
     inside |= {"CommunitiesChanged", "MendLabels", "LabelsMended"}
     asked = {kind.__name__ for kind in (*ASK_MESSAGES.values(), *TELL_MESSAGES.values(), *ANSWERS)}
     parts = {

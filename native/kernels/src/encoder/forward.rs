@@ -153,7 +153,9 @@ impl<'a> Pass<'a> {
                     }
                 }
             }
-            to_unit(vector);
+            if self.model.config.pooling != Pooling::Unscaled {
+                to_unit(vector);
+            }
         }
         vectors
     }

@@ -42,6 +42,8 @@ pub enum Pooling {
     Mean,
     /// That of the first.
     Cls,
+    /// That of the first, as long as it is: what a head reads on top of the encoder.
+    Unscaled,
 }
 
 /// The shape of a model; sizes are at least 1, and `heads` divides `hidden`.
@@ -165,7 +167,7 @@ impl Encoder {
         &self.model.config
     }
 
-    /// Embed windows: `vectors` receives a unit vector for each, `(windows, hidden)`, row-major.
+    /// Embed windows: `vectors` receives a vector for each, of unit length unless unscaled, `(windows, hidden)`, row-major.
     ///
     /// `ids` are the tokens of all windows, one behind the other, special ones included and nothing padded; `lengths`
     /// says how many each window has. Up to `threads` threads share the work, by windows. An instruction set that

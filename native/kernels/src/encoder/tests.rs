@@ -88,6 +88,26 @@ fn with_bytes_every_instruction_set_gives_the_same_bits() -> Result<(), EncoderE
 }
 
 #[test]
+fn what_is_not_scaled_points_where_the_first_token_points() -> Result<(), EncoderError> {
+    for in_bytes in [false, true] {
+        let of = |pooling| encoder(config(SHAPES[1], Activation::Gelu, pooling), in_bytes);
+        let (unit, whole) = (of(Pooling::Cls)?, of(Pooling::Unscaled)?);
+        let windows = windows(unit.config());
+        let (expected, found) = (
+            encode(&unit, InstructionSet::Portable, &windows, 1)?,
+            encode(&whole, InstructionSet::Portable, &windows, 1)?,
+        );
+        let hidden = unit.config().hidden;
+        for (one, other) in expected.chunks_exact(hidden).zip(found.chunks_exact(hidden)) {
+            let length = other.iter().map(|value| value * value).sum::<f32>().sqrt();
+            assert!((length - 1.0).abs() > 1e-3);
+            assert!(one.iter().zip(other).all(|(unit, value)| (unit * length - value).abs() < 1e-4));
+        }
+    }
+    Ok(())
+}
+
+#[test]
 fn with_floats_the_instruction_sets_agree_closely() -> Result<(), EncoderError> {
     for shape in SHAPES {
         let encoder = encoder(config(shape, Activation::Gelu, Pooling::Mean), false)?;
