@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from mnemic.actors.index.hits import excerpt
-from mnemic.actors.index.recall_index import Cosines, RecallIndex
+from mnemic.actors.index.recall_index import RecallIndex
+from mnemic.actors.index.windows import Cosines
 from mnemic.actors.kernel.contract import Context
 from mnemic.actors.kernel.errors import ModelError, RuntimeFault
 from mnemic.actors.kernel.events import to_text
