@@ -147,6 +147,7 @@ def test_every_message_is_either_a_faces_or_the_actors_own() -> None:
         "LostTransactions",
         "QueryEmbedded",
         "WordsEmbedded",
+        "Reranked",
         "ScopeCount",
         "Candidate",
     }
