@@ -439,7 +439,7 @@ class ModelOff(ModelError):
     """No fault: the owner wants words alone."""
 
     sentence = "Meaning is switched off in the settings."
-    remedy = "`mnemic model use default` switches it on."
+    remedy = "Switch it on with `mnemic model use default`."
 
 
 class ModelMissing(ModelError):

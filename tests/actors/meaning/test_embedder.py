@@ -745,6 +745,8 @@ def test_closing_lets_go_of_the_store() -> None:
         def close(self) -> None:
             closed.append(True)
 
-    ports: Any = SimpleNamespace(settings=Settings().values(), load_encoder=missing, open_snapshots=Source)
+    ports: Any = SimpleNamespace(
+        settings=Settings().values(), load_encoder=missing, load_cross_encoder=missing, open_snapshots=Source
+    )
     EmbedderActor.make(ports).close()
     assert closed == [True]
