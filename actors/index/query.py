@@ -49,6 +49,8 @@ def query_vector(
     without: str,
     part: str = "meaning",
     timeout_s: float | None = None,
+    *,
+    is_question: bool = True,
 ) -> QueryEmbedded | None:
     """Ask for the vector of a text; ``None`` where there is none.
 
@@ -57,9 +59,11 @@ def query_vector(
         without: a sentence: what is answered then.
         part: which part of the question it is for.
         timeout_s: how long to wait; ``None`` is 10 s.
+        is_question: as in `EmbedQuery`.
     """
     try:
-        answer = context.ask(EmbedQuery(text=text), _TIMEOUT_S if timeout_s is None else timeout_s)
+        wait_s = _TIMEOUT_S if timeout_s is None else timeout_s
+        answer = context.ask(EmbedQuery(text=text, is_question=is_question), wait_s)
     except ModelOff:
         return None
     except (ModelError, RuntimeFault) as error:

@@ -158,7 +158,7 @@ class EmbedderActor:
     def _embed_query(self, query: EmbedQuery) -> QueryEmbedded:
         encoder = self._loaded_encoder()
         try:
-            vector = _encode_alone(encoder, _windows(encoder, query.text, 1, is_question=True)[0][0])
+            vector = _encode_alone(encoder, _windows(encoder, query.text, 1, is_question=query.is_question)[0][0])
         except _NotThisText as error:
             raise NotEmbeddable(cause=str(error)) from None
         return QueryEmbedded(vector=vector.tobytes(), encoder=self._name)

@@ -17,6 +17,8 @@ class EmbedQuery(Request["QueryEmbedded"], frozen=True, kw_only=True):
 
     text: str
     """What is asked; more than one window is cut."""
+    is_question: bool = True
+    """Whether it is a question, and no statement whose like is looked for."""
 
 
 class QueryEmbedded(Message, frozen=True, kw_only=True):

@@ -114,7 +114,7 @@ class RetrieverActor:
         if isinstance(message, Brief) and message.occasion == "prompt" and not message.updates_only:
             return (EmbedQuery(text=message.prompt),)
         if isinstance(message, FindSimilar):
-            return (EmbedQuery(text=message.text),)
+            return (EmbedQuery(text=message.text, is_question=False),)
         if isinstance(message, Shape):
             from mnemic.actors.shape.shape_recall import foreseen
 

@@ -50,9 +50,8 @@ def find_similar(asked: FindSimilar, memory: RecallIndex, source: SnapshotSource
     if not asked.text.strip():
         return SimilarFound(similar=())
     degraded: list[str] = []
-    embedded = query_vector(
-        asked.text, context, degraded, "What is similar was found by its words alone.", timeout_s=_EMBED_TIMEOUT_S
-    )
+    without = "What is similar was found by its words alone."
+    embedded = query_vector(asked.text, context, degraded, without, timeout_s=_EMBED_TIMEOUT_S, is_question=False)
     with source.snapshot() as snapshot:
         memory.sync(snapshot, embedded.encoder if embedded else None)
         terms = telling_terms(asked.text[:MOST_CHARS])

@@ -95,7 +95,7 @@ def use(chosen: CommandContext, name: str) -> None:
     from mnemic.runtime.models.models import find_model
 
     known = known_model(name)
-    if name == MODEL_OFF:
+    if name.lower() == MODEL_OFF:
         value = MODEL_OFF
     elif known is not None and not known.repository:
         find_model(None)

@@ -56,7 +56,7 @@ def _edited(text: str, table: str, key: str, written: str) -> str:
     start = header.end()
     following = _HEADER.search(text, start)
     stop = len(text) if following is None else following.start()
-    line = re.compile(rf"^([ \t]*{re.escape(key)}[ \t]*=[ \t]*)(?:\"[^\"\n]*\"|'[^'\n]*')", re.MULTILINE)
+    line = re.compile(rf"^([ \t]*{re.escape(key)}[ \t]*=[ \t]*)(?:\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*')", re.MULTILINE)
     inside, count = line.subn(lambda found: found[1] + written, text[start:stop], count=1)
     newline = "" if text[:start].endswith("\n") else "\n"
     return text[:start] + (inside if count else f"{newline}{key} = {written}\n{inside}") + text[stop:]

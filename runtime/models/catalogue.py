@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +19,7 @@ import msgspec
 from mnemic.actors.kernel.errors import InvalidValue, ModelMissing, ModelUnusable
 from mnemic.runtime.files.atomic_replace import write_error
 from mnemic.runtime.keys.keys import replace_private
-from mnemic.runtime.models.models import PROMPTS_FILE, find_model, sha256_of
+from mnemic.runtime.models.models import PROMPTS_FILE, find_model, read_prompts, sha256_of
 
 FILES = ("config.json", "tokenizer.json", "model.safetensors")
 """What a model's folder must hold."""
@@ -83,16 +84,25 @@ def fetch_model(home: Path, name: str, fetch: Callable[[str, Path], object] | No
         why = "the default model comes with a package" if known is not None else "there is no model of that name"
         raise InvalidValue(name="the model", value=name, why=why, expected=f"one of {names}")
     place = model_place(home, known.name)
+    draft = place.with_name(f".{known.name}")  # what is in use stays until all of the other is there and right
     remedy = f"Put {', '.join(FILES)} (and, where there are, {', '.join(OPTIONAL_FILES)}) into that folder yourself"
     try:
-        (fetch or _fetch_from_hub)(known.repository, place)
+        (fetch or _fetch_from_hub)(known.repository, draft)
     except ImportError as error:
         why = "huggingface_hub, which would fetch it, is not installed"
         raise ModelMissing(path=place, why=why, remedy=remedy) from error
     except Exception as error:  # the library's own, httpx's, and the system's
-        why = f"{known.repository} could not be fetched ({type(error).__name__}: {str(error).splitlines()[0][:200]})"
+        told = str(error).partition("\n")[0][:200]
+        why = f"{known.repository} could not be fetched ({type(error).__name__}: {told})"
         raise ModelMissing(path=place, why=why, remedy=remedy) from error
-    return check_place(home, known)
+    _check_folder(draft, known, place.with_name(f"{known.name}.sha256"))
+    try:
+        if place.exists():
+            shutil.rmtree(place)
+        draft.rename(place)
+    except OSError as error:
+        raise write_error(place, error) from error
+    return place
 
 
 def check_place(home: Path, known: KnownModel) -> Path:
@@ -104,24 +114,29 @@ def check_place(home: Path, known: KnownModel) -> Path:
         DiskFailed, DiskFull, StoreReadOnly: the hash or the prompts cannot be written.
     """
     place = find_model(model_place(home, known.name))
+    _check_folder(place, known, place.with_name(f"{known.name}.sha256"))
+    return place
+
+
+def _check_folder(folder: Path, known: KnownModel, noted: Path) -> None:
+    """Raises as `check_place`."""
     for file in FILES:
-        if not (place / file).is_file():
-            raise ModelMissing(path=place / file, why="there is no such file")
-    noted, found = place.with_name(f"{known.name}.sha256"), sha256_of(place / FILES[-1])
+        if not (folder / file).is_file():
+            raise ModelMissing(path=folder / file, why="there is no such file")
+    found = sha256_of(folder / FILES[-1])
     try:
         seen = noted.read_text("ascii", "replace").split()[:1] if noted.exists() else []
         if seen not in ([], [found]):
             why = f"its weights are not those that were seen first (SHA-256 {found}, expected {seen[0]})"
             remedy = f"Get it again, or remove {noted} if you trust these"
-            raise ModelUnusable(path=place, why=why, remedy=remedy)
+            raise ModelUnusable(path=folder, why=why, remedy=remedy)
         if not seen:
             replace_private(noted, f"{found}  {known.name}/{FILES[-1]}\n".encode())
-        if any(known.prompts) and not (place / PROMPTS_FILE).exists():
+        if any(known.prompts) and not any(read_prompts(folder / PROMPTS_FILE)):
             prompts = dict(zip(("passage", "query"), known.prompts, strict=True))
-            replace_private(place / PROMPTS_FILE, json.dumps({"prompts": prompts}).encode())
+            replace_private(folder / PROMPTS_FILE, json.dumps({"prompts": prompts}).encode())
     except OSError as error:
-        raise write_error(place, error) from error
-    return place
+        raise write_error(folder, error) from error
 
 
 def _fetch_from_hub(repository: str, place: Path) -> None:

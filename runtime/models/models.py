@@ -77,8 +77,8 @@ class Model(Generic[T]):
 
     @property
     def is_default(self) -> bool:
-        """Whether these are the default model's weights, wherever they lie."""
-        return self.sha256 == DEFAULT_SHA256
+        """Whether this is the default model, wherever it lies: its weights, and no prompts."""
+        return self.sha256 == DEFAULT_SHA256 and not any(self.prompts)
 
 
 def default_model_folder() -> Path:
@@ -126,7 +126,7 @@ def read_model(
         digest = pool.submit(sha256_of, weights)  # 70 ms for 91 MB, longer than all else beside it
         try:
             config, window_tokens = _read_config(folder)
-            prompts = _read_prompts(folder / PROMPTS_FILE)
+            prompts = read_prompts(folder / PROMPTS_FILE)
             tokenizer = _read_tokenizer(folder / "tokenizer.json", config.vocabulary)
             built = build(config, _map_tensors(weights, expected_shapes(config) | also(config)))
             return Model(folder, built, config, tokenizer, digest.result(), window_tokens, prompts)
@@ -199,7 +199,7 @@ class _Prompts(msgspec.Struct):
     default_prompt_name: str | None = None
 
 
-def _read_prompts(path: Path) -> tuple[str, str]:
+def read_prompts(path: Path) -> tuple[str, str]:
     """The prompts of texts and of questions, by the names under which sentence-transformers looks for them."""
     written = _read_json(path, _Prompts) if path.is_file() else _Prompts()
     prompts = written.prompts

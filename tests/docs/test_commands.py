@@ -35,8 +35,11 @@ TYPED = {name: list(commands(text)) for name, text in TEXTS.items()}
 
 SERVES = "it serves until it is told to stop (tests/mnemic/test_serve.py)"
 MINUTES = "it takes a minute or more, or looks at what took that long (tests/mnemic/experiment/test_page.py)"
+FETCHES = "it fetches a model, or uses one that was fetched (tests/mnemic/cli/test_model.py)"
 LOCKED = "it starts a process that holds the key of a locked mind (tests/mnemic/cli/test_keys.py)"
 NOT_RUN = {
+    "mnemic model get e5-small-v2": FETCHES,
+    "mnemic model use e5-small-v2": FETCHES,
     "mnemic serve": SERVES,
     "mnemic serve --engine embedded": SERVES,
     "mnemic serve --http 127.0.0.1:8765": SERVES,

@@ -92,7 +92,7 @@ def test_a_folder_that_holds_no_model_changes_nothing(command: Command, home: Pa
 def test_words_alone_are_a_choice_and_no_fault(command: Command, home: Path, tmp_path: Path) -> None:
     assert command("model", "use", "off", "--home", home).out.startswith("words alone answer from now on")
     captured = command("capture", lines(tmp_path / "t.jsonl", turn("an otter", id="1")), "--home", home)
-    assert captured.code == 0
+    assert (captured.code, "no meaning: Meaning is switched off in the settings." in captured.out) == (0, True)
     status = command("status", "--home", home)
     assert "meaning is switched off in the settings: words alone answer; " in status.out
     assert status.out.splitlines()[-1] == "degraded: nothing"
@@ -187,6 +187,7 @@ def test_a_model_is_fetched_when_asked_for_and_held_to_the_hash_that_was_seen(ho
     (hub.folder / "model.safetensors").write_bytes(weights.read_bytes()[:-2] + b"\1\1")
     again = run("model", "get", NAMED, "--home", home)
     assert (again.code, "not those that were seen first" in again.err) == (4, True)
+    assert hashlib.sha256(weights.read_bytes()).hexdigest() == noted.split()[0], "what is in use stays"
 
 
 @pytest.mark.system
