@@ -52,13 +52,7 @@ class EmbedderActor:
 
     contract: ClassVar[int] = CONTRACT
     takes: ClassVar[tuple[type, ...]] = (
-        EmbedQuery,
-        EmbedWords,
-        Rerank,
-        DescribeEncoder,
-        EmbedPending,
-        Committed,
-        WorkOn,
+        *(EmbedQuery, EmbedWords, Rerank, DescribeEncoder, EmbedPending, Committed, WorkOn),
     )
     settings: ClassVar[tuple[Setting, ...]] = (
         Setting(

@@ -75,8 +75,11 @@ class Recaller:
         self._renderer = Renderer(index, self._folding, ports.settings["recall.hit_bytes"])
         self._nights = NightEffects(index, ports.settings["recall.use_weight"], ports.settings["recall.use_decay"])
 
-    def recall(self, recall: Recall, context: Context) -> Recalled:
+    def recall(self, recall: Recall, context: Context, *, reads_again: bool = True) -> Recalled:
         """Find the memories that matter.
+
+        Args:
+            reads_again: whether the user's own cross-encoder, if there is one, orders the best; that takes time.
 
         Raises:
             UnknownScope, UnknownSession, UnknownFilter, InvalidValue: what was asked for cannot be.
@@ -84,13 +87,15 @@ class Recaller:
         validate_recall(recall)
         may_name = recall.at is None and "validity" in recall.signals
         predecessor = asked_predecessor(recall.query) if may_name else None
-        found = self._recall(recall, context, predecessor)
+        found = self._recall(recall, context, predecessor, reads_again)
         if found is None:  # nobody spoke of what the question names: it is asked as it stands
-            found = self._recall(recall, context, None)
+            found = self._recall(recall, context, None, reads_again)
         assert found is not None
         return found
 
-    def _recall(self, recall: Recall, context: Context, predecessor: Predecessor | None) -> Recalled | None:
+    def _recall(
+        self, recall: Recall, context: Context, predecessor: Predecessor | None, reads_again: bool
+    ) -> Recalled | None:
         """Recall; ``None`` where nobody spoke of what comes after what is asked for.
 
         Args:
@@ -118,7 +123,7 @@ class Recaller:
             second = self._second_look(question, first, snapshot, context, degraded)
             weighed = self._weigh(question, first, second, snapshot, context.clock)
             lifted = self._lift(question, first, second, weighed, snapshot)
-            if self._reads_again:
+            if self._reads_again and reads_again and by_meaning:
                 lifted, weighed["rerank"] = read_again(
                     question, lifted, first.found, self._index, snapshot, context, degraded
                 )

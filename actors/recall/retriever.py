@@ -6,7 +6,7 @@ the store by `seq`.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import msgspec
@@ -159,7 +159,8 @@ class RetrieverActor:
             return answer_nights(message, self._source, context)
         if isinstance(message, Brief):
             count = self._index.words.count_memories  # as of the recall that comes first
-            recall, hint = self._recaller.recall, self._shaper.failure_hint
+            recall = partial(self._recaller.recall, reads_again=False)  # somebody waits for it before each prompt
+            hint = self._shaper.failure_hint
             return answer_brief(message, self._brief_settings, self._source, recall, count, hint, context)
         if isinstance(message, FindSimilar):
             return find_similar(message, self._index, self._source, context)

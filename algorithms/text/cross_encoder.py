@@ -33,7 +33,7 @@ def head_shapes(config: BertConfig) -> dict[str, tuple[int, ...]]:
 
 
 class Head:
-    """What makes a score of the first token's vector."""
+    """Head of a cross-encoder: makes a score of the first token's vector."""
 
     def __init__(self, config: BertConfig, tensors: Mapping[str, NDArray[np.floating]]) -> None:
         """Copy the arrays of the head.

@@ -256,7 +256,7 @@ def _source_word(formats: list[str]) -> str:
 
 def _waiting_lines(view: dict[str, Any]) -> Iterator[Line]:
     """What is not found in every way yet, and why."""
-    if view["pending"] and not view["meaning_error"]:
+    if view["pending"] and not (view["meaning_error"] or view["meaning_off"]):
         yield f"{pluralize(view['pending'], 'memory waits', 'memories wait')} for the meaning"
     if view["partly"]:
         yield f"of {pluralize(view['partly'], 'long memory')} only the start is found by meaning"

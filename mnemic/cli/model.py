@@ -30,7 +30,7 @@ def model(context: click.Context) -> None:
 def list_models(chosen: CommandContext) -> None:
     """List the models that have a name, and which one is in use."""
     from mnemic.runtime.engine.settings import load_settings
-    from mnemic.runtime.models.catalogue import MODELS, model_place
+    from mnemic.runtime.models.catalogue import FILES, MODELS, model_place
 
     used = load_settings(chosen.home / "mnemic.toml")["embedder.model"]
     rows = []
@@ -42,7 +42,7 @@ def list_models(chosen: CommandContext) -> None:
                 "name": one.name,
                 "megabytes": one.megabytes,
                 "languages": one.languages,
-                "there": not one.repository or (place / "model.safetensors").is_file(),
+                "there": _is_default_there() if not one.repository else all((place / file).is_file() for file in FILES),
                 "used": is_used,
             }
         )
@@ -89,23 +89,31 @@ def use(chosen: CommandContext, name: str) -> None:
     Texts are embedded anew in the background; until then words find those that were not. The former model is taken
     back by its name or its folder.
     """
+    from mnemic.actors.kernel.errors import InvalidValue
     from mnemic.runtime.engine.edit_settings import set_value
-    from mnemic.runtime.models.catalogue import check_place, known_model
+    from mnemic.runtime.engine.settings import load_settings
+    from mnemic.runtime.models.catalogue import MODELS, check_place, known_model
     from mnemic.runtime.models.encoders import load_encoder
     from mnemic.runtime.models.models import find_model
 
-    known = known_model(name)
+    known, settings = known_model(name), load_settings(chosen.home / "mnemic.toml")
     if name.lower() == MODEL_OFF:
         value = MODEL_OFF
     elif known is not None and not known.repository:
         find_model(None)
         value = ""
     else:
-        place = check_place(chosen.home, known) if known is not None else find_model(Path(name).expanduser().absolute())
-        load_encoder(place)  # what cannot be used is refused before anything is changed
+        folder = Path(name).expanduser().absolute()
+        if known is None and os.sep not in name and not folder.is_dir():
+            names = ", ".join(("default", MODEL_OFF, *(one.name for one in MODELS)))
+            why = "no model has that name, and no folder here"
+            raise InvalidValue(name="the model", value=name, why=why, expected=f"a folder or one of {names}")
+        place = find_model(folder) if known is None else check_place(chosen.home, known)
+        # What cannot be used as it is set is refused before anything is changed.
+        load_encoder(place, settings["embedder.implementation"], settings["embedder.threads"])
         value = str(place)
     changed = set_value(chosen.home / "mnemic.toml", "embedder.model", value)
-    view = {"model": value or "default", "changed": changed, "process": _reload(chosen.home) if changed else None}
+    view = {"model": value or "default", "changed": changed, "process": _reload(chosen.home)}
     chosen.print_answer(view, _use_lines)
 
 
@@ -116,8 +124,21 @@ def _reload(home: Path) -> int | None:
     info = RunDir(home).read_info()
     if info is None or not info.is_alive():
         return None
-    os.kill(info.pid, signal.SIGHUP)
+    try:
+        os.kill(info.pid, signal.SIGHUP)
+    except (ProcessLookupError, PermissionError):  # it went just now, or is another user's; the next one reads them
+        return None
     return info.pid
+
+
+def _is_default_there() -> bool:
+    from mnemic.actors.kernel.errors import ModelMissing
+    from mnemic.runtime.models.models import find_model
+
+    try:
+        return find_model(None).is_dir()
+    except ModelMissing:
+        return False
 
 
 def _model_lines(view: dict[str, Any]) -> Iterator[Line]:
@@ -146,10 +167,9 @@ def _folder_lines(view: dict[str, Any]) -> Iterator[Line]:
 def _use_lines(view: dict[str, Any]) -> Iterator[Line]:
     if not view["changed"]:
         yield f"{view['model']} is in use already"
-        return
-    if view["model"] == MODEL_OFF:
+    elif view["model"] == MODEL_OFF:
         yield "words alone answer from now on; vectors that are kept are left alone"
     else:
         yield f"from now on {view['model']} embeds; memories are embedded anew in the background, and words find them"
     if view["process"] is not None:
-        yield f"process {view['process']} was told"
+        yield f"process {view['process']} was asked to read the settings; `mnemic status` says what embeds"

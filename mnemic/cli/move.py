@@ -201,7 +201,7 @@ def import_lines(view: dict[str, Any]) -> Iterator[Line]:
         still = pluralize(len(view["erased_there"]), "memory")
         yield f"{still} erased there are here still; to erase them:"
         yield f"  mnemic forget{view['options']} --erase {' '.join(view['erased_there'])}"
-    if view["pending"] and not view["meaning_error"]:
+    if view["pending"] and not (view["meaning_error"] or view["meaning_off"]):
         yield f"{pluralize(view['pending'], 'memory waits', 'memories wait')} for the meaning"
     if view["meaning_error"]:
         yield f"no meaning: {view['meaning_error']}"
@@ -209,16 +209,18 @@ def import_lines(view: dict[str, Any]) -> Iterator[Line]:
 
 def _embedding_counts(mind: Mind, progress: Callable[[str, int, int | None], None] | None) -> dict[str, Any]:
     """How many are found by their meaning; waits for those that are not, where somebody is told of the progress."""
-    from mnemic.actors.kernel.errors import ModelError, RuntimeFault
+    from mnemic.actors.kernel.errors import ModelError, ModelOff, RuntimeFault
 
-    why, counts = None, mind.counts()
+    why, off, counts = None, False, mind.counts()
     if counts.pending and progress is not None:
         try:
             mind.embed(progress)
+        except ModelOff:
+            off = True
         except (ModelError, RuntimeFault) as error:
             why = f"{error} {error.remedy_text}"
         counts = mind.counts()
-    return {"embedded": counts.embedded, "pending": counts.pending, "meaning_error": why}
+    return {"embedded": counts.embedded, "pending": counts.pending, "meaning_error": why, "meaning_off": off}
 
 
 def _labelled(progress: Callable[[str, int, int | None], None], what: str) -> Callable[[int, int | None], None]:

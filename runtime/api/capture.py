@@ -21,7 +21,7 @@ from mnemic.actors.capture.messages import (
     QueueTranscripts,
     RetryQuarantined,
 )
-from mnemic.actors.kernel.errors import ActorFailed, BadInput, ModelError, RuntimeFault
+from mnemic.actors.kernel.errors import ActorFailed, BadInput, ModelError, ModelOff, RuntimeFault
 from mnemic.actors.kernel.events import DOCUMENT_FORMATS
 from mnemic.actors.kernel.scope_paths import normalize_scope_path
 from mnemic.actors.knowledge.messages import UpdateFacts
@@ -245,6 +245,9 @@ class CaptureVerbs(MindVerbs):
             return None  # what waits is somebody else's, and the process embeds it
         try:
             return self.embed(progress)
+        except ModelOff:
+            report.meaning_off = True
+            return None
         except (ModelError, RuntimeFault) as error:
             report.meaning_error = f"{error} {error.remedy_text}"
             return None

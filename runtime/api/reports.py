@@ -110,6 +110,8 @@ class CaptureReport(msgspec.Struct, kw_only=True):
     """Memories of which only the first part is found by meaning."""
     meaning_error: str | None = None
     """Why there is no meaning, where the model cannot be used."""
+    meaning_off: bool = False
+    """True where the settings want none."""
     bound: int = 0
     """Memories of the mind that are found by their shape too."""
     unbound: int = 0

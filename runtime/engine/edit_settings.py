@@ -32,7 +32,8 @@ def set_value(path: Path, name: str, value: str) -> bool:
     """
     if load_settings(path)[name] == value:
         return False
-    before = path.read_text("utf-8") if path.exists() else ""
+    path = path.resolve()  # a link to it stays one
+    before = path.read_bytes().decode() if path.exists() else ""
     table, _, key = name.rpartition(".")
     after, wanted = _edited(before, table, key, json.dumps(value, ensure_ascii=False)), tomllib.loads(before)
     wanted.setdefault(table, {})[key] = value
@@ -50,16 +51,17 @@ def set_value(path: Path, name: str, value: str) -> bool:
 def _edited(text: str, table: str, key: str, written: str) -> str:
     """The text with a line for the key, in its table; the table is added where there is none."""
     header = re.search(rf"^[ \t]*\[[ \t]*{re.escape(table)}[ \t]*\][^\n]*(?:\n|\Z)", text, re.MULTILINE)
+    end = "\r\n" if "\r\n" in text else "\n"
     if header is None:
-        gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-        return f"{text}{gap}[{table}]\n{key} = {written}\n"
+        gap = "" if not text else end if text.endswith("\n") else 2 * end
+        return f"{text}{gap}[{table}]{end}{key} = {written}{end}"
     start = header.end()
     following = _HEADER.search(text, start)
     stop = len(text) if following is None else following.start()
     line = re.compile(rf"^([ \t]*{re.escape(key)}[ \t]*=[ \t]*)(?:\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*')", re.MULTILINE)
     inside, count = line.subn(lambda found: found[1] + written, text[start:stop], count=1)
-    newline = "" if text[:start].endswith("\n") else "\n"
-    return text[:start] + (inside if count else f"{newline}{key} = {written}\n{inside}") + text[stop:]
+    newline = "" if text[:start].endswith("\n") else end
+    return text[:start] + (inside if count else f"{newline}{key} = {written}{end}{inside}") + text[stop:]
 
 
 def _parsed(text: str) -> dict[str, Any] | None:

@@ -22,24 +22,24 @@ from mnemic.runtime.keys.keys import replace_private
 from mnemic.runtime.models.models import PROMPTS_FILE, find_model, read_prompts, sha256_of
 
 FILES = ("config.json", "tokenizer.json", "model.safetensors")
-"""What a model's folder must hold."""
+"""Files that a model's folder must hold."""
 OPTIONAL_FILES = ("modules.json", "sentence_bert_config.json", "1_Pooling/config.json", PROMPTS_FILE)
-"""What it may hold besides."""
+"""Files that it may hold besides."""
 
 
 class KnownModel(msgspec.Struct, frozen=True):
     """A model that has a name here."""
 
     name: str
-    """By which it is asked for."""
+    """Its name here."""
     repository: str
-    """Where the hub has it; empty of the default one, which a package brings."""
+    """Its place at the hub; empty of the default one, which a package brings."""
     megabytes: int
     """Size of its files, about."""
     languages: str
-    """Which it was made for."""
+    """Languages it was made for."""
     prompts: tuple[str, str] = ("", "")
-    """What it wants before a text and before a question, where its own files do not say so."""
+    """Prompts before a text and before a question, where its own files say none."""
 
 
 DEFAULT = "all-MiniLM-L6-v2"

@@ -12,6 +12,8 @@ Questions have an axis of their own, by their prompt above all.
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,7 +131,6 @@ def centred(vectors: NDArray[np.float32], middle: NDArray[np.float32]) -> NDArra
     return unit
 
 
-def recipe_name(weights: str, prompts: tuple[str, str]) -> str:
-    """What vectors follow from that are centred: a hash of the weights' hash, the prompts and the texts above."""
-    made_of = "\0".join((weights, *prompts, *STATEMENTS, *QUESTIONS))
-    return hashlib.sha256(made_of.encode()).hexdigest()
+def recipe_name(recipe: Sequence[str]) -> str:
+    """Name centred vectors: a hash of all that they follow from, the texts above among it, hexadecimal."""
+    return hashlib.sha256(json.dumps([*recipe, STATEMENTS, QUESTIONS]).encode()).hexdigest()

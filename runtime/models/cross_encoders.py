@@ -41,7 +41,7 @@ class ModelCrossEncoder:
         self._tokenizer.enable_truncation(limit, strategy="longest_first")
 
     def score(self, question: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """How well each text answers; see `CrossEncoder.score`."""
+        """Score how well each text answers; see `CrossEncoder.score`."""
         pairs = [self._pair(question, text) for text in texts]
         if not pairs:
             return np.zeros(0, np.float32)

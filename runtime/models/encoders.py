@@ -96,7 +96,7 @@ class ModelEncoder:
         self._overlap = min(OVERLAP_TOKENS, (self._size - 1) // 4)
         self._is_centred = not model.is_default
         self._centres: NDArray[np.float32] | None = None  # until something is embedded
-        self.model = recipe_name(model.sha256, model.prompts) if self._is_centred else model.sha256
+        self.model = recipe_name(model.recipe) if self._is_centred else model.sha256
 
     def windows(self, text: str, limit: int, *, is_question: bool = False) -> tuple[list[Window], int]:
         """Cut a text into at most `limit` windows; see `Encoder.windows` and `cut_windows`."""

@@ -73,12 +73,19 @@ class Model(Generic[T]):
     window_tokens: int
     """The most tokens of a window, special ones included."""
     prompts: tuple[str, str]
-    """What is put before a text, and before a question, when it is embedded; empty where nothing is."""
+    """Prompts before a text, and before a question, when it is embedded; empty where there is none."""
+    tokenizer_sha256: str
+    """Of the tokenizer's file, hexadecimal."""
 
     @property
     def is_default(self) -> bool:
-        """Whether this is the default model, wherever it lies: its weights, and no prompts."""
-        return self.sha256 == DEFAULT_SHA256 and not any(self.prompts)
+        """Whether this is the default model, wherever it lies: its weights, pooled by the mean, without prompts."""
+        return self.sha256 == DEFAULT_SHA256 and self.config.pooling == "mean" and not any(self.prompts)
+
+    @property
+    def recipe(self) -> tuple[str, ...]:
+        """All of the files that a vector follows from: weights, shape and pooling, tokenizer, windows, prompts."""
+        return (self.sha256, repr(self.config), self.tokenizer_sha256, str(self.window_tokens), *self.prompts)
 
 
 def default_model_folder() -> Path:
@@ -128,8 +135,9 @@ def read_model(
             config, window_tokens = _read_config(folder)
             prompts = read_prompts(folder / PROMPTS_FILE)
             tokenizer = _read_tokenizer(folder / "tokenizer.json", config.vocabulary)
+            named = sha256_of(folder / "tokenizer.json")
             built = build(config, _map_tensors(weights, expected_shapes(config) | also(config)))
-            return Model(folder, built, config, tokenizer, digest.result(), window_tokens, prompts)
+            return Model(folder, built, config, tokenizer, digest.result(), window_tokens, prompts, named)
         except ValueError as error:
             raise ModelUnusable(path=folder, why=str(error)) from error
         finally:

@@ -89,10 +89,18 @@ def test_a_folder_that_holds_no_model_changes_nothing(command: Command, home: Pa
     assert named(home) == ""
 
 
+def test_a_name_that_is_none_is_told_with_those_there_are(command: Command, home: Path) -> None:
+    refused = command("model", "use", "e5-smal-v2", "--home", home)
+    assert (refused.code, "default, off, " in refused.err, NAMED in refused.err) == (2, True, True)
+    (home / "models" / NAMED).mkdir(parents=True)
+    (home / "models" / NAMED / "model.safetensors").touch()
+    assert command("model", "list", "--home", home, "--json").json["models"][2]["there"] is False
+
+
 def test_words_alone_are_a_choice_and_no_fault(command: Command, home: Path, tmp_path: Path) -> None:
     assert command("model", "use", "off", "--home", home).out.startswith("words alone answer from now on")
     captured = command("capture", lines(tmp_path / "t.jsonl", turn("an otter", id="1")), "--home", home)
-    assert (captured.code, "no meaning: Meaning is switched off in the settings." in captured.out) == (0, True)
+    assert (captured.code, "meaning:" in captured.out, "wait" in captured.out) == (0, False, False)
     status = command("status", "--home", home)
     assert "meaning is switched off in the settings: words alone answer; " in status.out
     assert status.out.splitlines()[-1] == "degraded: nothing"

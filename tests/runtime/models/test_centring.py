@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from mnemic.algorithms.retrieval.scan import NATIVE
+from mnemic.algorithms.text.bert import Bert
+from mnemic.runtime.models import centring
 from mnemic.runtime.models.centring import QUESTIONS, STATEMENTS, centred, recipe_name
 from mnemic.runtime.models.encoders import load_encoder
+from mnemic.runtime.models.models import read_model
 from tests.modelling import SMALL, write_json, write_model
 from tests.paths import ROOT
 
@@ -30,6 +34,9 @@ def test_centred_vectors_have_unit_length_and_equal_ones_stay_equal(drawn: np.nd
     middle = np.repeat(vectors.mean(axis=0, keepdims=True), 6, axis=0)
     found = centred(vectors, middle)
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)
+    left = vectors - middle
+    towards = (found * left).sum(axis=1) - np.linalg.norm(left, axis=1)
+    assert np.abs(towards[np.linalg.norm(left, axis=1) > 1e-2]).max(initial=0) < 1e-4, "what is left has its direction"
     np.testing.assert_array_equal(centred(vectors[[2, 2]], middle[:2])[0], found[2])
 
 
@@ -48,9 +55,24 @@ def test_a_narrow_cone_is_opened() -> None:
     assert abs(after.mean()) < 0.02
 
 
-def test_the_name_follows_from_weights_and_prompts() -> None:
-    made_of = [("a", ("", "")), ("b", ("", "")), ("a", ("p", "")), ("a", ("", "p"))]
-    assert len({recipe_name(*one) for one in made_of}) == 4
+def test_the_name_follows_from_all_of_the_recipe_and_from_the_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {recipe_name(one) for one in (["a", "", ""], ["b", "", ""], ["a", "p", ""], ["a", "", "p"], ["a", "p"])}
+    monkeypatch.setattr(centring, "STATEMENTS", STATEMENTS[1:])
+    names.add(recipe_name(["a", "", ""]))
+    assert len(names) == 6
+
+
+def test_another_pooling_window_or_tokenizer_is_another_encoder(tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "model", SMALL)
+    names = [load_encoder(folder, "numpy-float32").model]
+    write_json(folder / "sentence_bert_config.json", {"max_seq_length": 9})
+    names.append(load_encoder(folder, "numpy-float32").model)
+    write_json(folder / "1_Pooling" / "config.json", {"pooling_mode_cls_token": True})
+    names.append(load_encoder(folder, "numpy-float32").model)
+    written = json.loads((folder / "tokenizer.json").read_text("utf-8"))
+    write_json(folder / "tokenizer.json", written | {"normalizer": None})
+    names.append(load_encoder(folder, "numpy-float32").model)
+    assert len({*names}) == 4
 
 
 @pytest.fixture
@@ -70,8 +92,16 @@ def test_a_question_and_a_text_each_have_their_prompt_in_every_implementation(pr
     assert (len(text.token_ids), len(question.token_ids)) == (len(bare.token_ids) + 1, len(bare.token_ids) + 2)
     assert (text.is_question, question.is_question, text.start, text.end) == (False, True, 0, 1)
     vectors = encoder.encode([text, question])
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
     np.testing.assert_array_equal(encoder.encode([question])[0], vectors[1])
+    plainly = read_model(
+        prompted, lambda config, tensors: Bert(config, {key: np.array(one) for key, one in tensors.items()})
+    ).network
+    for window, texts, found in ((text, STATEMENTS, vectors[0]), (question, QUESTIONS, vectors[1])):
+        windows = [encoder.windows(one, 1, is_question=window.is_question)[0][0] for one in texts]
+        mean = np.mean([plainly.encode(one.token_ids) for one in windows], axis=0)
+        left = plainly.encode(window.token_ids) - mean
+        assert np.linalg.norm(left) > 0.1, "nothing is left to compare"
+        assert found @ left / np.linalg.norm(left) > (0.9 if name == "native-int8" else 0.9999)
 
 
 def test_prompts_that_leave_no_room_are_refused(tmp_path: Path) -> None:

@@ -11,12 +11,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from mnemic.actors.brief.messages import Brief
 from mnemic.actors.kernel.errors import NotRerankable, RerankerUnusable
+from mnemic.actors.kernel.scope_paths import ScopeRef
 from mnemic.actors.meaning.messages import Rerank
 from mnemic.actors.recall.ranking.second_reading import READ_AGAIN
 from tests.harness import ActorHarness, BagEncoder
 
 TEXTS = [f"boat {'oar ' * (number % 5)}number{number}" for number in range(30)]
+PLACE = ScopeRef(path="quay", project=None, found="named")
 SET: dict[str, Any] = {"rerank.model": "/the/reader"}
 
 
@@ -136,3 +139,18 @@ class TestWithout:
             made[0].rule = lambda _: 1 / 0
             with pytest.raises(NotRerankable):
                 system.ask(Rerank(query="q", texts=("a",)))
+
+
+def test_nothing_is_read_again_where_words_alone_are_asked_for_nor_beside_a_prompt(tmp_path: Path) -> None:
+    reader = Reader(lambda text: 0.0)
+    recalled(tmp_path / "words", reader, signals=("lexical",))
+    ports: dict[str, Any] = {"load_cross_encoder": lambda: reader}
+    with ActorHarness(tmp_path / "prompt", encoder=BagEncoder(), ports=ports, **SET) as system:
+        for number in range(12):
+            system.keep(f"we painted boat {number} today", place=PLACE, session="old")
+        text = "217/USER means that the account of User= is not there: I made it, and the unit runs."
+        kept = system.keep(text, place=PLACE, session="old", role="assistant").id
+        system.embed()
+        asked = Brief(occasion="prompt", place=PLACE, assistant="codex", session="new", prompt="217/USER again, help")
+        assert system.ask(asked).memories == (kept,)
+    assert reader.given == []
